@@ -205,8 +205,9 @@ MOST = 0.5
 RIGIFY_MEANING = """\
 The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK constraints \
 converted by our operator. Milliseconds of one `Scene.frame_set` with keys on the control of an \
-arm or a front leg (“frame”), and of an update after moving it (“pose”). The variants alternate every {block}. \
-“our handlers” includes the evaluations they cause (“of that Blender's”); “own” is the rest."""
+arm or a front leg (“frame”), and of an update after moving it (“pose”). The variants alternate \
+every {block}. “our handlers” includes the evaluations they cause (“of that Blender's”); “own” \
+is the rest."""
 
 WITHOUT = "Rigify is not part of this Blender: not measured."
 

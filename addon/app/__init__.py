@@ -64,7 +64,7 @@ FEATURES = (
     drag,
     overlay,
 )
-"""All features, in the order of their panels and of their hooks in the loop."""
+"""All features, in the order of their panels and of their hooks when solving."""
 
 PARTS: tuple[ModuleType, ...] = (
     languages,
@@ -79,7 +79,7 @@ PARTS: tuple[ModuleType, ...] = (
 
 
 def register() -> None:
-    """Add everything to Blender, or nothing if a part fails: Blender doesn't undo it."""
+    """Add everything to Blender, or nothing if a part fails, as Blender doesn't clean up."""
     with ExitStack() as added:
         registry.install([feature.FEATURE for feature in FEATURES if hasattr(feature, "FEATURE")])
         added.callback(registry.uninstall)

@@ -35,15 +35,15 @@ class Shortcut(NamedTuple):
 
 SHORTCUTS = (
     Shortcut("fabrik.limb_add", "I", ("ctrl", "shift")),
-    # Blender's shortcut for Remove IK. Still does that if no selected bone has FABRIK IK.
+    # Blender's shortcut for Remove IK. It still does that if no selected bone has FABRIK IK.
     Shortcut("fabrik.ik_clear", "I", ("ctrl", "alt")),
     Shortcut("fabrik.switch", "K", ("ctrl", "shift")),
     Shortcut("wm.call_menu_pie", "Q", ("shift",), {"name": PIE}),
-    # Blender's shortcuts for Move and Rotate. Still those if IK poses no selected bone.
+    # Blender's shortcuts for Move and Rotate. They still do that if IK poses no selected bone.
     Shortcut("fabrik.control_move", "G", ()),
     Shortcut("fabrik.control_rotate", "R", ()),
 )
-"""The shortcuts. Those of Blender that they replace are named; the other keys were unused."""
+"""The shortcuts. Comments name Blender's shortcuts that they replace; other keys were unused."""
 
 _items: list[tuple[Any, Any]] = []
 

@@ -1,6 +1,6 @@
 """Translations of the interface: a file per language in the folder `translations`.
 
-They are .po files as translation tools write them, so the edited files are the shipped files.
+They are .po files as written by translation tools, so the edited files are shipped as they are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Catalog = dict[tuple[str, str], str]
 
 
 def read(contents: str) -> Catalog:
-    """Read the translations of a .po file, except missing ones and those marked as fuzzy."""
+    """Read the translations of a .po file, except missing and fuzzy ones."""
     return {
         (_string(context) if context else DEFAULT, _string(text)): _string(translation)
         for flags, context, text, translation in ENTRY.findall(contents)
@@ -36,7 +36,7 @@ def read(contents: str) -> Catalog:
 
 
 def _string(quoted: str) -> str:
-    """Join the lines of a quoted string, whose escapes are those of JSON."""
+    """Join the lines of a quoted string, which has JSON's escapes."""
     joined = quoted.replace('"\n"', "")
     return json.loads(joined) if "\\" in joined else joined[1:-1]
 

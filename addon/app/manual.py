@@ -1,4 +1,4 @@
-"""The offline manual in the extension's folder: F1 opens it at the setting under the mouse."""
+"""The offline manual in the extension's folder: F1 opens it at the hovered setting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "manual"
 """The pages written by tools/manual.py; missing in a checkout."""
 
 OWNERS = {name.lower(): name for name in ("Object", "Bone", "Scene", "WindowManager")}
-"""The types that have settings of the extension, by the first part of their page's name."""
+"""The types that have settings of this extension, by the first part of their page's name."""
 
 ELSE = (
     ("bpy.ops.fabrik.*", "reference/operators.html"),

@@ -31,7 +31,7 @@ class FABRIK_MT_motion(bpy.types.Menu):
 
 
 class FABRIK_MT_character(bpy.types.Menu):
-    """What is set up for whole characters, and their controls."""
+    """Operators that set up whole characters, and their controls."""
 
     bl_label = "Character and Controls"
     bl_description = "Set up a character, put its feet on the ground, and find its controls"
@@ -95,8 +95,8 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
 def draw_pose(menu: Any, _context: bpy.types.Context) -> None:
     """Draw the entry of Pose.
 
-    The search lists entries with few words first, and counts the words of the shortcut. An operator
-    with a property has no shortcut.
+    The menu search lists entries with few words first, and counts words of shortcuts. Setting a
+    property hides the shortcut.
     """
     menu.layout.separator()
     menu.layout.operator("fabrik.limb_add").use_pole = True

@@ -22,7 +22,7 @@ WEBSITE = ""
 """The website in the manifest, with manual and samples; empty if there isn't one."""
 
 LINKS = ((msg("Manual"), "HELP", "index.html"), (msg("Sample Files"), "FILE_BLEND", "samples.html"))
-"""Labels, icons and pages of the links to the manual, bundled or on the website."""
+"""Labels, icons and pages of links to the manual, bundled or on the website."""
 
 PLACES = (
     (msg("Pose ▸ Inverse Kinematics"), msg("Add, remove, snap, bake")),
@@ -75,7 +75,6 @@ def _draw_links(layout: Layout) -> None:
 
 
 def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
-    """Draw the shortcuts as Blender's keymap editor does."""
     import rna_keymap_ui
 
     manager: Any = context.window_manager

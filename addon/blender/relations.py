@@ -69,13 +69,12 @@ def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
 
 
 def parents(node: Node) -> list[Node]:
-    """Return the parent of an object, or the armature object and the parent bone of a bone."""
+    """Return the parent of an object or a bone. That of a root bone is the armature object."""
     ob, bone = node
     if bone < 0:
         parent = parent_of(ob)
         return [] if parent is None else [parent]
-    parent_bone = skeleton_of(ob).parents[bone]
-    return [(ob, -1)] if parent_bone < 0 else [(ob, -1), (ob, parent_bone)]
+    return [(ob, skeleton_of(ob).parents[bone])]
 
 
 def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:

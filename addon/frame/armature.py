@@ -1,7 +1,7 @@
-"""The FK pose and settings of an armature, read from evaluated data or from F-curves.
+"""An armature's FK pose and settings, read from evaluated data or from F-curves.
 
-The FK pose is what the animator posed, keyed or drove. The channels hold it whenever Blender isn't
-evaluating.
+The FK pose is what the animator posed, keyed or drove. Except while Blender evaluates, the channels
+hold it.
 """
 
 from __future__ import annotations
@@ -45,20 +45,21 @@ from ..settings.properties import AnimatedSettings, settings, settings_form
 
 
 class FkPose(NamedTuple):
-    """The FK pose and settings of an armature at one reading. Immutable.
+    """An armature's FK pose and settings at one reading. Immutable.
 
     Attributes:
         rig: The armature.
         rows: The bones whose channels are read at each update.
         settings: The settings of its constraints, in list order.
-        joints: By bone, the native IK settings that it uses as joint limits.
-        locations: Locations of the FK pose, or evaluated ones; three numbers per bone.
-        scales: Scales in the same form.
-        inputs: The FK pose of the bones that chains pose, in the channel of their rotation mode;
-            four numbers per slot (see `KINDS`).
-        modes: Rotation modes, by slot.
+        joints: By bone, the native IK settings that serve as joint limits.
+        locations: The locations of the FK pose, or evaluated ones; three numbers per bone.
+        scales: The scales in the same form.
+        inputs: The FK rotations of the bones that chains pose, in the channel of their rotation
+            mode; four numbers per slot (see `KINDS`).
+        modes: The rotation modes, by slot.
         groups: The slots, grouped by channel; empty if no chain poses a bone.
-        has_only_quaternions: Whether all bones that chains rotate use quaternions, none driven.
+        has_only_quaternions: Whether all bones that chains rotate use quaternions, and none is
+            driven.
         driven: Bones of chains that keep their driven rotations.
         stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
         known: Cache of `posed` for this stamp, by bone; None if nothing is cached.
@@ -113,9 +114,9 @@ class FkPose(NamedTuple):
         return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
     def bits_of(self, ranges: Sequence[IndexRange], tip_bone: int) -> tuple[object, ...]:
-        """Return the FK pose of a chain and its tip bone's location as bytes, to compare inputs.
+        """Return a chain's FK pose and its tip bone's location as bytes, for comparing inputs.
 
-        They cover every channel of these bones on which a result depends.
+        They cover every channel of these bones that a result depends on.
         """
         return (
             self.has_only_quaternions,
@@ -128,13 +129,13 @@ class FkPose(NamedTuple):
 
 
 class Varying(NamedTuple):
-    """Which of the values read from an armature its animation changes.
+    """Which of the values read from an armature are animated.
 
     Attributes:
-        has_pose: Whether it changes the FK pose or rotation modes.
-        has_channels: Whether it changes other locations, scales or joints that are read.
-        settings: The settings that it changes on any constraint.
-        bones: By bone, the paths of the properties it changes, relative to the bone.
+        has_pose: Whether the FK pose or rotation modes are.
+        has_channels: Whether other locations, scales or joints that are read are.
+        settings: The settings that are animated on any constraint.
+        bones: By bone, the paths of animated properties, relative to the bone.
     """
 
     has_pose: bool
@@ -144,7 +145,7 @@ class Varying(NamedTuple):
 
     @property
     def is_any(self) -> bool:
-        """Whether it changes any value that is read at each update."""
+        """Whether any value read at each update is animated."""
         return self.has_pose or self.has_channels or bool(self.settings)
 
 
@@ -157,8 +158,8 @@ class FkReader:
         rig: The armature.
         rows: The bones whose channels are read.
         slots: The slots (see `KINDS`) that chains pose, ascending.
-        last: The FK pose read last; None before the first reading.
-        posed_channels: The channels that chains posed then: property names and bones.
+        last: The FK pose of the last reading; None before the first.
+        posed_channels: The channels that chains posed at that time: property names and bones.
         cached: Values derived from constraint settings, until these are read again (see
             `SceneSnapshot.cached`).
     """
@@ -212,7 +213,7 @@ class FkReader:
         self._has_only_quaternions = False
 
     def varying(self) -> Varying:
-        """Return which of the read values the armature's animation changes."""
+        """Return which of the values that are read are animated."""
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
@@ -230,12 +231,12 @@ class FkReader:
         return Varying(bool(posed), has_channels, settings, by_bone)
 
     def _is_posed(self, bone: int, path: str, slots: Set[int]) -> bool:
-        """Return whether a property of a bone belongs to the FK pose of the slots."""
+        """Return whether a bone's property is part of the FK pose of these slots."""
         kind = KIND_OF.get(path)
         return path == "rotation_mode" or (kind is not None and self.rig.slot(kind, bone) in slots)
 
     def _is_read(self, bone: int, path: str) -> bool:
-        """Return whether a bone's property is read, if it isn't posed."""
+        """Return whether a bone's property is read although no chain poses it."""
         if path in ("location", "scale"):
             return bone in self.rows.chosen or not self.rows.are_few
         return path not in KIND_OF and bone in self._native_joints
@@ -278,12 +279,12 @@ class FkReader:
         return self.read(evaluated, channels, varying.has_channels, bool(names), names)
 
     def read_ahead(self, played: Sampler) -> FkPose:
-        """Return what `read` will, if only F-curves of posed channels change.
+        """Return what `read` will return, if only F-curves of posed channels change.
 
-        Its bones aren't read: other changes are noticed after the evaluation.
+        Bones aren't read: other changes are noticed after the evaluation.
 
         Args:
-            played: These F-curves, at the frame about to be evaluated.
+            played: These F-curves, at the frame to be evaluated next.
         """
         groups = zip(self._groups, self._last_values, strict=True)
         values = [
@@ -296,7 +297,7 @@ class FkReader:
         return self._renewed() if changed else cast(FkPose, self.last)
 
     def _renewed(self) -> FkPose:
-        """Make a new FK pose from the values read last, and return it."""
+        """Make a new FK pose from the values of the last reading."""
         self.last = FkPose(
             self.rig,
             self.rows,
@@ -316,11 +317,11 @@ class FkReader:
         return self.last
 
     def has_pose_of(self, channels: PoseChannels) -> bool:
-        """Return whether channels have the FK pose read last."""
+        """Return whether channels hold the FK pose of the last reading."""
         return [channels.of(group) for group in self._groups] == self._last_values
 
     def has_settings_of(self, evaluated: Evaluated) -> bool:
-        """Return whether an evaluated armature still has the settings read last."""
+        """Return whether an evaluated armature still has the settings of the last reading."""
         return self._override(evaluated.columns()) == self._columns
 
     def _override(self, columns: list[list[Any]]) -> list[list[Any]]:
@@ -335,7 +336,7 @@ class FkReader:
         return columns
 
     def _read_settings(self, evaluated: Evaluated, names: Sequence[str] | None) -> bool:
-        """Read the named settings, or all; return whether any has changed."""
+        """Read the named settings, or all; return whether any changed."""
         if names is None or not self._columns:
             columns = evaluated.columns()
         else:
@@ -351,7 +352,7 @@ class FkReader:
         return True
 
     def _read_others(self, evaluated: Evaluated | None, changed: int) -> None:
-        """Read the channels outside the posed slots, and renew the stamp if any changed.
+        """Read the channels outside the posed slots, and renew the stamp if anything changed.
 
         Args:
             evaluated: The armature, evaluated or about to be; None if only the FK pose may have
@@ -369,7 +370,7 @@ class FkReader:
         return self._take_fk([channels.of(group) for group in self._groups])
 
     def _take_fk(self, values: list[bytes]) -> int:
-        """Set the FK pose to the values of the groups; return how many changed."""
+        """Set the FK pose to these group values; return how many changed."""
         if values == self._last_values:
             return 0
         pairs = zip(self._groups, values, self._last_values, strict=True)
@@ -442,8 +443,8 @@ class Evaluated:
 
     Attributes:
         object: The evaluated copy.
-        set_by: The copy whose settings, its own and those of its bones' constraints, are read.
-        has_animated_bones: Whether Blender has yet to evaluate F-curves of its bones.
+        set_by: The copy that has the settings to read, including those of bone constraints.
+        has_animated_bones: Whether Blender still has to evaluate F-curves of its bones.
     """
 
     has_animated_bones = False
@@ -465,7 +466,7 @@ class Evaluated:
 
     @cached_property
     def set_bones(self) -> bpy.types.bpy_prop_collection[Any]:
-        """Its pose bones, with the settings of their constraints."""
+        """Its pose bones with their constraints' settings."""
         return self.bones if self.set_by == self.object else pose_bones(self.set_by)
 
     @cached_property
@@ -494,7 +495,7 @@ class Evaluated:
         return items if len(items) == len(present) else present
 
     def column(self, name: str) -> list[Any]:
-        """Return a setting of all constraints."""
+        """Return one setting of every constraint."""
         items = self._constraints
         column = [0] * len(items)
         items.foreach_get(name, column)
@@ -505,7 +506,7 @@ class Evaluated:
         columns: list[list[Any]] = []
         items = self._constraints
         count = len(items)
-        for name in settings_form().names:  # Inlined, as each armature is read thus.
+        for name in settings_form().names:  # Inlined, as each reading of an armature runs this.
             column = [0] * count
             items.foreach_get(name, column)
             columns.append(column)
@@ -521,11 +522,11 @@ class Evaluated:
 
 
 class Unevaluated(Evaluated):
-    """An armature in the state that Blender will evaluate.
+    """An armature in the state that Blender is about to evaluate.
 
     Attributes:
         has_animated_bones: Whether F-curves animate its bones.
-        patched: The class that reads channels with F-curve values in place.
+        patched: The class that reads channels with F-curve values filled in.
     """
 
     patched: type[PatchedRows] = PatchedChannels
@@ -543,7 +544,7 @@ class Unevaluated(Evaluated):
             rig: The armature.
             rows: The bones that are read at each update.
             played: Its F-curves at the frame; None if the channels already hold their values.
-            set_by: The evaluated copy that has driven settings; None ahead of an evaluation.
+            set_by: The evaluated copy that has the driven settings; None before an evaluation.
         """
         super().__init__(rig.object, rows)
         self.set_by = set_by or rig.object
@@ -580,7 +581,7 @@ class Unevaluated(Evaluated):
         return True
 
     def column(self, name: str) -> list[Any]:
-        """Return a setting of all constraints."""
+        """Return one setting of every constraint."""
         column = super().column(name)
         for i, number in self._played.settings(name) if self._played else ():
             if i < len(column):
@@ -594,17 +595,17 @@ class Unevaluated(Evaluated):
 
 
 class UnevaluatedRows(Unevaluated):
-    """The same for only the bones that are read at each update."""
+    """The same, limited to the bones that are read at each update."""
 
     patched = PatchedRows
 
 
 ALMOST_ONE = 1.0 - 2.0**-23
-"""F-curve values above this set a boolean to true."""
+"""Above this, an F-curve's value sets a boolean to true."""
 
 
 def _as_property(prop: Any, number: float) -> Any:
-    """Return an F-curve's value converted to a property's type, as Blender does it."""
+    """Return an F-curve's value as a property's type, converted as in Blender."""
     if prop.type == "BOOLEAN":
         return number > ALMOST_ONE
     if prop.type == "ENUM":
@@ -616,7 +617,7 @@ def _as_property(prop: Any, number: float) -> Any:
 def animated_from(
     evaluated: PoseChannels, ob: bpy.types.Object, original: PoseChannels
 ) -> PoseChannels:
-    """Return original channels, with animated ones taken from an evaluated copy."""
+    """Return the original channels, with animated ones replaced from an evaluated copy."""
     animation_of = animation.animated(ob)
     animated = animation_of.keyed | animation_of.driven
     if not animated:

@@ -1,6 +1,6 @@
-"""Feet that aren't children of their legs, but the legs' targets.
+"""Feet that are their legs' targets instead of their children.
 
-Game rigs with baked IK have them. On the ground and in walks such a foot follows the leg's goal.
+Game rigs with baked IK have such feet. On the ground and in walks, they follow the leg's goal.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .chain import aim_of, placed
 
 @dataclass(eq=False)
 class CarriedFoot(PrePassBone):
-    """A foot that follows the goal of its leg.
+    """A foot that follows its leg's goal.
 
-    It is solved after the leg, whose goal is read from the foot's animation.
+    It is solved after its leg, whose goal comes from the foot's animation.
     """
 
     is_known_ahead: ClassVar[bool] = True
@@ -72,12 +72,12 @@ class CarriedFoot(PrePassBone):
 
 
 def find_foot(chain: ChainPlan) -> None:
-    """Set a leg's foot to its target, if that is part of the character.
+    """Use a leg's target as its foot, if it is part of the character.
 
     Controls aren't feet; the bones that follow them are.
 
     Raises:
-        ProblemError: If the foot can't be moved.
+        ProblemError: If the foot can't move.
     """
     target, rig = chain.target, chain.rig
     if target is None or target.object != rig.object or target.bone < 0:
@@ -91,7 +91,7 @@ def find_foot(chain: ChainPlan) -> None:
     is_fixed = foot in rig.connected and rig.parents[foot] >= 0
     if is_fixed or any(active_constraints(posed)):
         if NOT_BODY & set(words_of(rig.names[foot])):
-            return  # A control that deforms by default.
+            return  # A control with Deform on, as it is by default.
         raise ProblemError(
             "“{bone}” isn't parented to the leg and would be left behind: mute its constraints, "
             "and disable Connected in Edit Mode",

@@ -58,11 +58,11 @@ from ..settings.properties import AnimatedSettings, settings_form
 from .solved_scene import SolvedPose, SolvedScene
 
 REGULAR = 1e-9
-"""Axes are regular if their determinant exceeds this share of its largest possible value."""
+"""Axes are regular if their determinant is more than this fraction of its maximum."""
 
 
 class FkState(NamedTuple):
-    """All inputs of a chain's FK pose besides its parent; compared bit for bit.
+    """All inputs of a chain's FK pose besides its parent, compared bit for bit.
 
     Attributes:
         channels: `FkPose.bits_of` its bones and its tip bone.
@@ -78,18 +78,18 @@ class FkState(NamedTuple):
 
 
 class SolveInput(NamedTuple):
-    """All inputs of a chain's solution; equal inputs give the same solution bit for bit.
+    """All inputs of a chain's solution. Equal inputs give the same solution, bit for bit.
 
     Attributes:
-        parent: The frame of the root bone's parent in armature space.
+        parent: The frame of the root bone's parent, in armature space.
         fk_state: Its FK state.
         settings: The settings of the constraint.
-        world: The frame of the armature in world space.
-        target: The goal of the tip in world space.
-        pole: The pole in world space; None without a pole.
-        axes: The goal orientation of the tip bone in world space; None if it is free.
-        note: A note to report; empty without one.
-        motion: The inputs of its motion, if a motion poses it.
+        world: The armature's frame, in world space.
+        target: The tip's goal, in world space.
+        pole: The pole, in world space; None without one.
+        axes: The tip bone's goal orientation, in world space; None if it is free.
+        note: A note to report; may be empty.
+        motion: The inputs of the motion that poses it, if any.
         start: The pose to solve from instead of the FK pose, if it is continuous.
         facing: The bend direction if it is nearly straight and has no pole (see `Aim`).
     """
@@ -117,7 +117,7 @@ class ChainUnit(Unit):
 
         Args:
             plan: The constraint.
-            is_member: Whether it belongs to a tree; then the tree has the start pose.
+            is_member: Whether it is part of a tree, which then has the start pose.
         """
         super().__init__(plan)
         self._is_member = is_member
@@ -155,7 +155,7 @@ class ChainUnit(Unit):
             or pose.fk.stamp != self._stamp
         ):
             fk_state = self._read_fk_state(pose, settings.chain_bias)
-        if self._is_stored and settings.influence == 1.0:  # It doesn't matter where it is.
+        if self._is_stored and settings.influence == 1.0:  # The target doesn't matter.
             motion = self.read_motion(scene)
             return SolveInput(WHOLE, fk_state, settings, WHOLE, ORIGIN, None, None, "", motion)
         parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
@@ -186,10 +186,10 @@ class ChainUnit(Unit):
         return None
 
     def check(self, settings: AnimatedSettings) -> None:
-        """Refuse settings.
+        """Refuse invalid settings.
 
         Raises:
-            ProblemError: If they are invalid.
+            ProblemError: If the settings are invalid.
         """
         settings_form().check(tuple(settings))
         if settings.solver not in SOLVER_NAMES:
@@ -205,7 +205,7 @@ class ChainUnit(Unit):
             )
 
     def _read_fk_state(self, pose: SolvedPose, bias: float) -> FkState:
-        """Return the FK state of the chain: the same object if nothing changed."""
+        """Return the chain's FK state: the same object if nothing changed."""
         chain, last = self.plan, self._fk_state
         if last is None or pose.fk.stamp != self._stamp:
             joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
@@ -235,11 +235,11 @@ class ChainUnit(Unit):
         return SolveResult(inputs, chain.bones, numbers, (posed.report,), sizes, locations)
 
     def posed(self, pose: SolvedPose, inputs: SolveInput) -> ChainPose:
-        """Return the solved pose of the chain.
+        """Return the chain's solved pose.
 
         Args:
             pose: Its armature.
-            inputs: The inputs read last.
+            inputs: The inputs of the last reading.
 
         Raises:
             ProblemError: If an input isn't finite, or overflows.
@@ -254,9 +254,9 @@ class ChainUnit(Unit):
     def measured(
         self, inputs: SolveInput, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the report of the constraint, measured on the written pose.
+        """Return the constraint's report, measured on the written pose.
 
-        With a partial influence, its state is that of the pose at influence 1.
+        With partial influence, the state is that of the pose at full influence.
         """
         chain, posed, measure = self._given, self._posed, self.plan.kind.measure
         if measure is None or chain is None or posed is None:
@@ -280,17 +280,17 @@ class ChainUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer also posed some of its bones."""
+        """Return its report after a layer has posed some of its bones too."""
         inputs = None if self.last is None else cast(SolveInput, self.last.inputs)
         return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
     @abstractmethod
     def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
-        """Return the solved pose of the chain.
+        """Return the chain's solved pose.
 
         Args:
             chain: The chain in its FK pose.
-            to_armature: The frame that maps world space to armature space.
+            to_armature: The frame from world space to armature space.
             inputs: The inputs.
 
         Raises:
@@ -314,7 +314,7 @@ class ChainUnit(Unit):
 
         Args:
             pose: Its armature.
-            inputs: The inputs read last.
+            inputs: The inputs of the last reading.
 
         Raises:
             ValueError: If an input isn't finite.
@@ -324,7 +324,7 @@ class ChainUnit(Unit):
         if chain_input is not None and chain_input.parent == parent:
             return chain_input
         if chain_input is not None and chain_input.hand is None:
-            chain_input = chain_input.carried(parent)  # Only its parent has moved.
+            chain_input = chain_input.carried(parent)  # Only its parent moved.
         else:
             limb = chain.limb
             bones = [chain.rig.bone(bone) for bone in chain.bones]
@@ -352,9 +352,9 @@ class ChainUnit(Unit):
         return chain_input
 
     def has_length(self, inputs: SolveInput) -> bool:
-        """Return whether the chain certainly has a length, without reading its bones.
+        """Return whether the chain is known to have a length, without reading its bones.
 
-        It has, if it had one when it was read and only its parent has moved since.
+        That holds if it had one when last read and only its parent has moved since.
         """
         last, parent = self._given, inputs.parent
         if last is None or last.parent == parent:
@@ -366,7 +366,7 @@ class ReachingChain(ChainUnit):
     """A chain whose tip reaches for a target with one of the solver's methods."""
 
     def design(self) -> object:
-        """Return what its solution depends on besides its inputs."""
+        """Return what the solution depends on besides its inputs."""
         chain, rig, limb = self.plan, self.plan.rig, self.plan.limb
         named = (chain.bones[-1], chain.tip_bone, chain.uneven)
         return (
@@ -378,7 +378,7 @@ class ReachingChain(ChainUnit):
         )
 
     def check(self, settings: AnimatedSettings) -> None:
-        """Refuse settings, also if the method needs another number of bones."""
+        """Refuse invalid settings, or a wrong number of bones for the method."""
         super().check(settings)
         if settings.weight <= 0.0:
             raise ProblemError(
@@ -388,8 +388,8 @@ class ReachingChain(ChainUnit):
         method = SOLVERS[SOLVER_NAMES[settings.solver]]
         if method.bones == 0:
             return
-        # A hand whose tail is the tip is one more bone. With a Rotation Weight of 0 it may be one
-        # of the required bones.
+        # If the hand's tail is the tip, the hand is an extra bone. With a Rotation Weight of 0 it
+        # may be one of the required bones.
         chain, required = self.plan, method.bones
         count = len(chain.bones)
         if chain.has_hand and chain.tip_bone >= 0:
@@ -441,7 +441,7 @@ class MovedChain(ChainUnit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer also posed some of its bones, or what carries them."""
+        """Return its report after a layer has posed some of its bones too, or what carries them."""
         plan, measure, last = self.plan, self._motion.measure, self.last
         if self._motion.places_tip or measure is None or last is None:
             return super().beneath(scene, reports, layer)
@@ -450,7 +450,7 @@ class MovedChain(ChainUnit):
         numbers = [number for bone in plan.bones for number in pose.posed_local(bone).rotation]
         fk_state = self._given
         chain = self.given(pose, inputs).carried(parent)
-        self._given = fk_state  # The bones are posed here, so this isn't their FK pose.
+        self._given = fk_state  # This poses the bones, so it isn't their FK pose.
         error, is_on = measure(
             chain,
             Written(numbers),
@@ -462,7 +462,7 @@ class MovedChain(ChainUnit):
         return (_moved(reports[0], inputs, error, is_on, moved_note(layer)),)
 
     def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
-        """Return the solution; where the bones aren't needed for it, they aren't read."""
+        """Return the solution; bones are only read if it needs them."""
         plan, rotations = self.plan, self._motion.rotations
         if rotations is None or inputs.settings.influence != 1.0:
             return super().solve(scene, inputs)
@@ -476,7 +476,7 @@ class MovedChain(ChainUnit):
         return self._motion.read(scene, self.plan)
 
     def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
-        """Return the pose from the motion."""
+        """Return the pose that the motion makes."""
         settings = inputs.settings
         context = MotionContext(
             inputs.world, to_armature, inputs.target, settings.influence, settings.tolerance
@@ -493,11 +493,11 @@ def moved_report(
     """Return the report of a chain whose tip a layer may have moved.
 
     Args:
-        scene: The scene with the result of the layer.
+        scene: The scene with the layer's result.
         chain: The chain.
         inputs: Its inputs; None if it is off.
         report: Its report without the layer.
-        note: The message to report if the layer moved it.
+        note: The message if the layer moved the tip.
     """
     if inputs is None or not chain.kind.places_tip:
         return report
@@ -514,7 +514,7 @@ def moved_report(
 
 
 def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: str) -> Report:
-    """Return a report with what was measured after a layer, which the note names."""
+    """Return a report with what was measured after a layer, and a note that names the layer."""
     report = report._replace(error=round(error, 6))
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
         return report
@@ -522,8 +522,8 @@ def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: 
 
 
 def moved_note(layer: Unit) -> str:
-    """Return the message of a constraint whose tip a layer moves."""
-    if not layer.plan.members:  # Of what comes before chains, only pins are above some.
+    """Return the message for a constraint whose tip a layer moves."""
+    if not layer.plan.members:  # Of the units before chains, only pins are on top of any.
         return msg("The body's pins move the tip afterward: move the target, or free a pin")
     return msg(
         "{layer} moves the tip afterward: move this constraint below it in the list",
@@ -532,12 +532,12 @@ def moved_note(layer: Unit) -> str:
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-    """Return the goal of a chain, if its goal source and not only its target defines it.
+    """Return a chain's goal, if a goal source decides it and not just the target.
 
     Args:
         scene: The scene.
         chain: The chain.
-        aim: The goal from its target; returned unchanged if no goal source applies.
+        aim: The goal from its target; returned as is if no goal source applies.
 
     Raises:
         ProblemError: If the goal is invalid.
@@ -550,10 +550,10 @@ def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
 
 
 def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
-    """Return the goal from a chain's target; without a target, the armature's origin.
+    """Return the goal from a chain's target, or the armature's origin without a target.
 
     Raises:
-        ProblemError: If the target's orientation is needed, and the target has zero scale.
+        ProblemError: If the target has zero scale, and its orientation is needed.
     """
     if chain.target is None:
         return Aim(scene.world(chain.rig.object, chain.rig.uid)[1], None)
@@ -581,7 +581,7 @@ def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
 
 
 def offset_of(scene: Snapshot, chain: ChainPlan) -> Frame | None:
-    """Return the frame of a chain's tip in its target's space; None if the two frames coincide."""
+    """Return the frame of a chain's tip in its target's space; None if they coincide."""
     return chain.offset if chain.roll is None else chain.roll.offset(scene, chain)
 
 
@@ -589,7 +589,7 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame, offset: Frame | None) ->
     tip_world = frame[1] if offset is None else point_in(frame, offset[1])
     if not chain.limb.is_oriented:
         return Aim(tip_world, None)
-    # Under uneven scale, what a roll turns differs from a turn of what that scale gives.
+    # Under uneven scale, rolling the offset isn't the same as rolling the scaled result.
     turn = offset[0] if offset is not None and chain.roll is not None else None
     axes = orthonormalize(frame[0] if turn is None else mat_product(frame[0], turn))
     if axes is None:
@@ -605,12 +605,12 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame, offset: Frame | None) ->
 
 
 def has_iterations(settings: AnimatedSettings) -> bool:
-    """Return whether more iterations can bring the tip closer to the target."""
+    """Return whether more iterations could bring the tip closer to the target."""
     return not SOLVERS[SOLVER_NAMES[settings.solver]].is_exact
 
 
 def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -> ProblemError:
-    """Return the error for inputs that aren't finite."""
+    """Return the error about inputs that aren't finite."""
     for location, source in ((inputs.target, chain.target), (inputs.pole, chain.pole)):
         if location is not None and source is not None:
             x, y, z = point_in(to_armature, location)
@@ -626,7 +626,7 @@ def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -
 
 
 def goal_of(inputs: SolveInput) -> Goal:
-    """Return the goal in world space, without the pole if the start pose already faces it."""
+    """Return the goal in world space; without the pole, if the start pose already faces it."""
     settings = inputs.settings
     has_start = inputs.start is not None and len(inputs.start.rotations) > 0
     if inputs.facing is not None and inputs.pole is None and not has_start:
@@ -643,12 +643,12 @@ def goal_of(inputs: SolveInput) -> Goal:
 
 
 def stretch_of(chain: ChainPlan, settings: AnimatedSettings) -> Stretch:
-    """Return the stretch settings of a chain's bones."""
+    """Return a chain's stretch settings."""
     return Stretch(settings.stretch_max, settings.use_volume, chain.uneven >= 0)
 
 
 def volume_note(chain: ChainPlan, settings: AnimatedSettings) -> str:
-    """Return why a chain's bones can't keep their volume; empty if they do."""
+    """Return why a chain can't keep its volume; empty if it can."""
     if chain.uneven < 0 or not settings.use_volume:
         return ""
     return msg(

@@ -52,7 +52,7 @@ class Coming(NamedTuple):
     def copy_of(self, uid: int) -> bpy.types.Object | None:
         """Return the copy of an armature that Blender will evaluate without copying it again.
 
-        None if Blender might not evaluate its pose. To be asked only if nothing is tagged.
+        None if Blender might not evaluate its pose. Call it only if nothing is tagged.
         """
         if self.flushed is None or self.graphs != [self.flushed]:
             return None
@@ -77,7 +77,7 @@ class Early:
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
+        """Start empty."""
         self.plan: Plan | None = None
         self.solved: SolvedScene | None = None
         self.seen: dict[GoalSource, object] = {}
@@ -312,6 +312,6 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> No
     else:
         fk = None if muted is None else reader.last
         to_copy = written.write_ahead(writer, (), curves, muted, fk, copy)
-    # A new depsgraph copies all. What is tagged, the next undo reads again.
+    # A new depsgraph copies everything. The next undo reads tagged data again.
     if to_copy and is_new and coming.graphs is not None:
         writer.rig.object.update_tag(refresh={"OBJECT"})

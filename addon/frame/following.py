@@ -1,4 +1,4 @@
-"""Bones that follow something solved through Blender's own constraints."""
+"""Bones that follow something solved through native constraints."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ class Step(NamedTuple):
     """A native constraint of a bone that follows something solved.
 
     Attributes:
-        constraint: The constraint; None if it is unpredictable, so that Blender's axes are used.
+        constraint: The constraint; None if it can't be predicted, and Blender's axes are used
+            instead.
         owner_space: The owner space.
-        target: Its target; None without one.
+        target: Its target, if any.
         target_space: The target space.
         moving: The target bones of an Armature constraint.
         influence: Its influence.
-        along: How far along its target it aims, from the head at 0 to the tail at 1.
+        along: How far along its target it aims, from 0 at the head to 1 at the tail.
         custom: The object or bone of its custom space.
     """
 
@@ -62,7 +63,7 @@ class Follower(NamedTuple):
 
     Attributes:
         steps: Its constraints, in order.
-        is_shown: Whether they act on the pose that Blender shows, and not on its channels.
+        is_shown: Whether they act on the pose that Blender shows instead of its channels.
         local: Its local channels; None if they may change between frames.
     """
 
@@ -72,25 +73,25 @@ class Follower(NamedTuple):
 
 
 class Followers:
-    """The bones of an armature that follow something solved, cached between updates.
+    """An armature's bones that follow something solved, cached between updates.
 
-    During playback, only their animated properties are read again. While bones are posed, only
-    their channels are.
+    During playback, only their animated properties are read again. While bones are being posed,
+    only their channels are.
 
     Attributes:
         bones: By index, those whose frames depend only on other bones of the armature.
-        last: By index, frames of these (see `ConstrainedPose`).
+        last: By index, the frames of these (see `ConstrainedPose`).
     """
 
     def __init__(
         self, rig: Skeleton, animated: Mapping[int, Sequence[str]], is_posed: bool
     ) -> None:
-        """Start without any.
+        """Start without any bones.
 
         Args:
             rig: The armature.
             animated: By bone, the paths of its animated properties, relative to the bone.
-            is_posed: Whether all channels and rotation modes may change, but no settings.
+            is_posed: Whether channels and rotation modes may change, but settings may not.
         """
         self.bones: dict[int, FollowingBone] = {}
         self.last: dict[int, ConstrainedFrame] = {}
@@ -116,7 +117,7 @@ class Followers:
         local_of: Callable[[int], Local],
         bones: bpy.types.bpy_prop_collection[Any],
     ) -> None:
-        """Forget bones whose constraints animation changed, and read the channels of posed ones.
+        """Forget bones whose constraints are animated, and read the channels of posed ones.
 
         Args:
             owner_of: Returns an evaluated bone.
@@ -139,11 +140,11 @@ class Followers:
     def _take_posed(
         self, local_of: Callable[[int], Local], bones: bpy.types.bpy_prop_collection[Any]
     ) -> None:
-        """Read the known bones whose channels may have changed since the last call."""
+        """Read the cached bones whose channels may have changed since the last call."""
         posed: set[int] = set()
         turns = {channel_of(mode) for mode in {*self._modes}}
         for name, size in {("location", 3), ("scale", 3), *turns}:
-            # Python compares bytes at once, but makes two floats of each pair in arrays.
+            # Python compares bytes in one go, but in arrays it makes two floats of each pair.
             values = array("f", bytes(4 * size * len(self._rig.names)))
             bones.foreach_get(name, values)
             column, width = values.tobytes(), values.itemsize * size
@@ -170,7 +171,7 @@ class Followers:
         local_of: Callable[[int], Local],
         is_pulled: bool,
     ) -> Follower:
-        """Return a bone.
+        """Return a bone, from the cache if possible.
 
         Args:
             bone: Its index.
@@ -216,10 +217,10 @@ class Followers:
 
 
 def value_at(owner: Any, path: str) -> object:
-    """Return a property in a comparable form; None if it doesn't exist."""
+    """Return a property in comparable form; None if it doesn't exist."""
     try:
         value = owner.path_resolve(path)
-    except ValueError:  # Animation of a removed constraint remains.
+    except ValueError:  # A removed constraint may leave its animation behind.
         return None
     return value if isinstance(value, str | float | int) else tuple(value)
 
@@ -232,11 +233,11 @@ def follower_of(owner: Any, is_pulled: bool = False) -> Follower:
         is_pulled: Whether native IK poses it together with solved bones.
     """
     constraints = active_constraints(owner)
-    if is_pulled:  # Blender applies native IK to the solution.
+    if is_pulled:  # Blender applies native IK on top of the solution.
         constraints = [con for con in constraints if con.type != "IK"]
     on_bone = isinstance(owner, bpy.types.PoseBone)
     predictable = [is_predictable(con, on_bone) for con in constraints]
-    # Blender's pose already includes everything up to the last unpredictable constraint.
+    # Blender's pose already includes the constraints up to the last one that can't be predicted.
     last = -1
     for i, con in enumerate(constraints):
         if not predictable[i] and not (on_bone and con.type == COPY_ROTATION):

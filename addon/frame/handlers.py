@@ -413,7 +413,7 @@ def _revise_plan(
     is_rebuilt: bool,
     is_frame_change: bool,
 ) -> set[bpy.types.Armature]:
-    """Discard what edits made invalid of the plan; return the armature data that may be edited."""
+    """Discard outdated parts of the plan; return the armature data that may be edited."""
     plan_of, armatures = events.runs.planner, None
     if depsgraph.id_type_updated("ARMATURE"):
         armatures = armatures_in(updates, events.moved)
@@ -555,7 +555,7 @@ OUTLIVING = (
     *(Events, Runs, Early, Timing, Planner, Skeletons, SeenArmatures),
     *(DeferredWrites, PendingDeclarations),
 )
-"""The parts of the session that undo and redo leave, without what they replaced."""
+"""The parts of the session that survive undo and redo, except what these replaced."""
 
 
 def _follow_joins(events: Events, graphs: list[bpy.types.Depsgraph]) -> None:
@@ -727,7 +727,7 @@ def unregister() -> None:
 
 
 def _show_fk() -> None:
-    """Evaluate all armatures once more, as they show what was solved."""
+    """Evaluate all armatures once more: they still show the solved pose."""
     plan = part(Planner).plan
     with suppress(ReferenceError):  # Something was removed since the last update.
         for rig in plan.rigs.values() if plan is not None else ():

@@ -1,6 +1,6 @@
-"""Read the scene into an immutable snapshot.
+"""Reads the scene into an immutable snapshot.
 
-Armatures are read at once, object transforms on demand; the scene doesn't change meanwhile.
+Armatures are read right away, object transforms when needed; the scene doesn't change meanwhile.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ from .replay import ShownFrame
 T = TypeVar("T")
 
 PRECISION = 1e-5
-"""Tolerance of single precision. For locations, relative to the largest coordinate of the object
-and its parents; for axes, relative to their length."""
+"""Tolerance of single precision. Locations: relative to the largest coordinate of the object and
+its parents. Axes: relative to their length."""
 
 ROUNDED = 10.0 * PRECISION
-"""The same for bones with constraints, some of which amplify rounding."""
+"""The same for bones with constraints, as some of these amplify rounding."""
 
 
 class Played:
     """Values cached during playback; any edit discards them.
 
     Attributes:
-        varying: By armature read during playback, what its animation changes.
+        varying: By armature read during playback, which of its values are animated.
         followers: By armature, its bones that follow something solved.
-        still: The frames in world space of objects that animation doesn't move.
+        still: The world-space frames of objects that animation doesn't move.
         columns: By armature, the channels of its bones without the values of F-curves.
         frames: The frames at which all armatures were solved.
-        shown: By frame and armature, what was shown of it, if its chains follow computed bones.
+        shown: By frame and armature, what it showed, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
-        depsgraph: The depsgraph evaluated last.
+        depsgraph: The depsgraph that evaluated last.
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
+        """Start empty."""
         self.varying: dict[int, Varying] = {}
         self.followers: dict[int, Followers] = {}
         self.still: dict[int, Frame] = {}
@@ -84,11 +84,11 @@ class SceneSnapshot(ABC):
         time: Its frame.
         evaluated: By armature, its evaluated data.
         poses: By armature, its FK pose.
-        failed: Armatures that couldn't be read because of an unexpected error.
+        failed: Armatures that an unexpected error kept from being read.
         locations: World locations of the objects read so far.
-        played: The playback cache, if nothing was edited; else None.
-        posed: By armature, its bones that follow something solved, if only bones may have been
-            posed; else None.
+        played: The playback cache, if nothing was edited; otherwise None.
+        posed: By armature, its bones that follow something solved, if nothing but bones may have
+            been posed; otherwise None.
         settled: The armatures of which only bones were posed since their settings were read.
     """
 
@@ -137,7 +137,6 @@ class SceneSnapshot(ABC):
         self.evaluated, self.poses, self.failed = evaluated, poses, failed
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
-        """Read an armature."""
         played = self.played
         if played is not None and is_touched:
             played.varying.pop(uid, None)
@@ -164,7 +163,7 @@ class SceneSnapshot(ABC):
         return evaluated.channels
 
     def followers(self, rig: Skeleton) -> Followers | None:
-        """Return the cached bones with constraints of Blender's; None without a cache."""
+        """Return the cached bones with native constraints; None without a cache."""
         played = self.played
         if self.posed is not None and rig.uid in self.plan.lookahead.constrained:
             if rig.uid not in self.posed:
@@ -189,7 +188,7 @@ class SceneSnapshot(ABC):
     def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
         """Return a value that a function derives from an evaluated constraint.
 
-        It is called again whenever the settings of the armature are read again.
+        The function is called again whenever the armature's settings are read again.
         """
         cached = self._readers[chain.rig.uid].cached
         key = chain.item, make
@@ -203,7 +202,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones of an armature whose frames must be computed."""
+        """Return an armature's bones whose frames must be computed."""
 
     @abstractmethod
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
@@ -211,15 +210,15 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
-        """Return the world location of an object; None if it must be computed."""
+        """Return an object's world location; None if it must be computed."""
 
     @abstractmethod
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
-        """Return the frame of an object in world space; None if it must be computed."""
+        """Return an object's frame in world space; None if it must be computed."""
 
     @abstractmethod
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return the frame of an object in the space of its parent, if it has one."""
+        """Return an object's frame in its parent's space, if it has a parent."""
 
     def came_true(
         self,
@@ -227,12 +226,12 @@ class SceneSnapshot(ABC):
         _worlds: Mapping[int, Frame],
         _frames: Mapping[int, Mapping[int, Frame]],
     ) -> bool:
-        """Return whether a depsgraph evaluated what was read (see `ChannelSnapshot`)."""
+        """Return whether a depsgraph evaluated what was read ahead (see `ChannelSnapshot`)."""
         return True
 
 
 class EvaluatedSnapshot(SceneSnapshot):
-    """A snapshot of the data that a depsgraph evaluated."""
+    """A snapshot of what a depsgraph evaluated."""
 
     def __init__(
         self,
@@ -248,14 +247,14 @@ class EvaluatedSnapshot(SceneSnapshot):
 
         Args:
             plan: The plan.
-            readers: By armature, what reads it.
+            readers: The readers, by armature.
             depsgraph: The depsgraph to read.
             rigs: The armatures to solve, as evaluated by it.
             touched: Those whose channels or settings may have changed since the last reading.
-            has_foreign_animation: Whether Blender doesn't flush the evaluated animation to the
-                original data, as in a render.
-            played: The playback cache, if only animation may have changed the other armatures; else
-                None.
+            has_foreign_animation: Whether Blender doesn't flush evaluated animation to the original
+                data, as in a render.
+            played: The playback cache, if only animation may have changed the other armatures;
+                otherwise None.
         """
         scene = cast("bpy.types.Scene", depsgraph.scene)
         super().__init__(plan, readers, depsgraph, scene, rigs, played)
@@ -284,7 +283,7 @@ class EvaluatedSnapshot(SceneSnapshot):
         return ob.evaluated_get(self.depsgraph)
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
-        """Return the world location of an object; None if it must be computed."""
+        """Return an object's world location; None if it must be computed."""
         location = self.locations.get(uid)
         if location is None and uid not in self.plan.carried:
             untyped: Any = ob
@@ -293,21 +292,21 @@ class EvaluatedSnapshot(SceneSnapshot):
         return location
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
-        """Return the frame of an object in world space; None if it must be computed."""
+        """Return an object's frame in world space; None if it must be computed."""
         return None if uid in self.plan.carried else matrix_frame(self.copy(ob).matrix_world)
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return the frame of an object in the space of its parent."""
+        """Return an object's frame in its parent's space."""
         return matrix_frame(self.copy(ob).matrix_basis)
 
 
 class ChannelSnapshot(SceneSnapshot):
-    """A snapshot from channels and F-curves alone, where they are enough (see `lookahead`).
+    """A snapshot from channels and F-curves alone, if these are enough (see `lookahead`).
 
-    It can be read ahead of an evaluation, and gives the same values after it.
+    It can be read before an evaluation, and has the same values after it.
 
     Attributes:
-        seen: By goal source, what it reads of evaluated meshes.
+        seen: By goal source, what it reads from evaluated meshes.
         objects: Objects whose transforms were computed, by session UID.
         locations: World locations of objects without a parent.
     """
@@ -329,16 +328,16 @@ class ChannelSnapshot(SceneSnapshot):
 
         Args:
             plan: The plan.
-            readers: By armature, what reads it.
+            readers: The readers, by armature.
             scene: The scene.
             rigs: The armatures to solve.
-            touched: Those that were edited since the last reading.
-            frame: The frame to be evaluated; None if the channels already hold its values.
-            depsgraph: The depsgraph. After evaluation it has the same transforms of objects without
-                a parent.
-            seen: What goal sources read of its meshes ahead of its evaluation; None after it.
-            played: The playback cache, if only animation may have changed anything; else None.
-            posed: The bones that follow something solved, if only bones may have been posed.
+            touched: Those edited since the last reading.
+            frame: The frame to be evaluated next; None if the channels already hold its values.
+            depsgraph: The depsgraph. After an evaluation its objects without a parent have the same
+                transforms.
+            seen: What goal sources read from its meshes before its evaluation; None after it.
+            played: The playback cache, if only animation may have changed anything; otherwise None.
+            posed: The bones that follow something solved, if nothing but bones may have been posed.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects, played)
@@ -361,14 +360,14 @@ class ChannelSnapshot(SceneSnapshot):
         return opened
 
     def _set_by(self, rig: Skeleton) -> bpy.types.Object | None:
-        """Return the evaluated copy of an armature with driven settings; None ahead of it."""
+        """Return an armature's evaluated copy, if it has driven settings and was evaluated."""
         depsgraph = self._seen_in
         if depsgraph is None or rig.uid not in self.plan.lookahead.driving:
             return None
         return rig.object.evaluated_get(depsgraph)
 
     def _curves(self, uid: int) -> Sampler | None:
-        """Return the F-curves of an object at the coming frame; None without any."""
+        """Return an object's F-curves at the next frame; None without any."""
         if uid not in self._samplers:
             curves, frame = self.plan.lookahead.curves.get(uid), self._frame_ahead
             sampler = None if curves is None or frame is None else Sampler(curves, frame)
@@ -380,7 +379,7 @@ class ChannelSnapshot(SceneSnapshot):
         return Unevaluated(rig, rows, self._curves(rig.uid), self._set_by(rig))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones whose frames must be computed: all."""
+        """Return the bones whose frames must be computed, which are all of them."""
         return range(len(rig.names))
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
@@ -388,11 +387,11 @@ class ChannelSnapshot(SceneSnapshot):
         return ob
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
-        """Return the coming world location of an object; None if it must be computed."""
+        """Return an object's world location at the next frame; None if it must be computed."""
         location = self.locations.get(uid)
         if location is not None or ob.parent is not None or uid in self._constrained_objects:
             return location
-        untyped: Any = ob  # Unlike `cast`, this is free, and called very often.
+        untyped: Any = ob  # Unlike `cast`, this costs nothing, and runs very often.
         if self._seen_in is not None:
             location = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
@@ -407,7 +406,7 @@ class ChannelSnapshot(SceneSnapshot):
         return location
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
-        """Return the coming frame of an object in world space; None if it must be computed."""
+        """Return an object's world-space frame at the next frame; None if it must be computed."""
         world = self._still.get(uid)
         if world is not None or ob.parent is not None or uid in self._constrained_objects:
             return world
@@ -417,7 +416,7 @@ class ChannelSnapshot(SceneSnapshot):
         return world
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return the coming frame of an object in the space of its parent, if it has one."""
+        """Return an object's frame in its parent's space at the next frame, if it has a parent."""
         self.objects[uid] = ob
         if uid not in self.plan.lookahead.placed:
             return matrix_frame(ob.matrix_basis)
@@ -435,8 +434,8 @@ class ChannelSnapshot(SceneSnapshot):
 
         Args:
             depsgraph: The depsgraph.
-            worlds: The frames of objects in world space, as computed from the snapshot.
-            frames: The same of bones in armature space, by armature.
+            worlds: The frames of objects in world space, computed from the snapshot.
+            frames: The frames of bones in armature space, by armature.
         """
         for source, seen in self.seen.items():
             if source.seen(depsgraph) != seen:
@@ -470,7 +469,7 @@ class ChannelSnapshot(SceneSnapshot):
     def _has_expected_bones(
         self, uid: int, depsgraph: bpy.types.Depsgraph, frames: Mapping[int, Frame]
     ) -> bool:
-        """Return whether bones with constraints were evaluated as they were computed."""
+        """Return whether bones with constraints were evaluated as computed."""
         rig, constrained = self.plan.lookahead.constrained[uid]
         copy = rig.object.evaluated_get(depsgraph)
         if not copy.is_evaluated:
@@ -493,7 +492,7 @@ class ChannelSnapshot(SceneSnapshot):
         worlds: Mapping[int, Frame],
         largest: float,
     ) -> bool:
-        """Return whether an object was evaluated with the expected transform."""
+        """Return whether an object's evaluated transform is the expected one."""
         world = worlds.get(uid)
         location = world[1] if world is not None else self.locations.get(uid)
         if location is None or uid in self.plan.carried:
@@ -508,7 +507,7 @@ class ChannelSnapshot(SceneSnapshot):
 
 
 def _is_near(evaluated: Iterable[float], computed: Iterable[float], near: float) -> bool:
-    """Return whether numbers differ by no more than a distance."""
+    """Return whether numbers differ by at most a distance."""
     return all([abs(a - b) <= near for a, b in zip(evaluated, computed, strict=True)])
 
 
@@ -518,7 +517,7 @@ def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int
     Args:
         ob: The object.
         worlds: The frames of objects in world space.
-        extents: Cache of results, extended here.
+        extents: A cache of results, extended here.
     """
     uids: list[int] = []
     above: bpy.types.Object | None = ob
@@ -534,7 +533,7 @@ def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int
 
 
 def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
-    """Return the location of an object from its channels, as in `matrix_basis`.
+    """Return an object's location from its channels, as in `matrix_basis`.
 
     Args:
         ob: The object.
@@ -547,7 +546,7 @@ def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
 
 
 def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
-    """Return the frame of an object from its channels; see `object_place`.
+    """Return an object's frame from its channels; see `object_place`.
 
     Args:
         ob: The object.
@@ -559,7 +558,7 @@ def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> F
     mode = mode_of(ob)
     name, _ = channel_of(mode)
     turn = _matrix(mode, _channel(ob, played, name))
-    if name != "rotation_axis_angle":  # RNA doesn't expose its delta.
+    if name != "rotation_axis_angle":  # RNA doesn't expose the delta of this one.
         turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
     scale = _vec(_channel(ob, played, "scale"))
     size = times(scale, _vec(_channel(ob, played, "delta_scale")))

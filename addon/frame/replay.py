@@ -1,7 +1,7 @@
-"""Recognize a frame that is played again without computing what its chains follow.
+"""Recognizes a frame that is played again, without computing what its chains follow.
 
-While nothing is edited, equal transforms of everything that could change the inputs of some
-armatures mean equal inputs. So an evaluation is compared with what the same frame showed before.
+While nothing is edited, armatures have the same inputs if everything they depend on has the same
+transforms. So an evaluation is compared with what the same frame showed before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..plan.chain_plan import Report
 
 
 class ShownFrame(NamedTuple):
-    """What an evaluation of a frame showed of an armature that had the right pose.
+    """What an armature with the right pose showed when a frame was evaluated.
 
     Attributes:
         digest: The digest of what its chains depend on.
@@ -31,7 +31,7 @@ class ShownFrame(NamedTuple):
 
 
 def digest_of(objects: Iterable[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> bytes:
-    """Return a digest of the evaluated transforms of objects and of all their bones."""
+    """Return a digest of the evaluated transforms of objects and all their bones."""
     digest = blake2b(digest_size=16)
     for ob in objects:
         copy = ob.evaluated_get(depsgraph)

@@ -1,4 +1,4 @@
-"""Locks of a root that may move: Blender's channel locks, and Limit Location constraints."""
+"""Locks of a root that may move: Blender's channel locks and Limit Location constraints."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ Ranges = tuple[tuple[float, float], ...]
 
 
 class RootLocks(NamedTuple):
-    """The locks of a bone, as inputs of a solution; Blender doesn't notify of their changes.
+    """A bone's locks, as inputs of a solution. Blender doesn't notify of changes to them.
 
     Attributes:
         location: Whether X, Y and Z of its location are locked.
         rotation: Whether W, X, Y and Z of its rotation are locked.
-        by_number: Whether these lock the four numbers of its channel, and not Euler angles.
+        by_number: Whether these lock the channel's four numbers instead of Euler angles.
         mode: Its rotation mode.
         limits: Space, ranges and influence of its Limit Location constraints.
     """
@@ -68,7 +68,7 @@ class RootLocks(NamedTuple):
     limits: tuple[tuple[str, Ranges, float], ...]
 
     def joint(self, limit: Limit | None, fk_rotation: Quat) -> Limit | None:
-        """Return a joint limit combined with the rotation locks, which keep the FK rotation."""
+        """Return a joint limit combined with the rotation locks, which hold the FK rotation."""
         lock = self._lock(fk_rotation)
         if lock is None or limit is None:
             return lock or limit
@@ -83,7 +83,7 @@ class RootLocks(NamedTuple):
             return Cone(FIXED, FIXED, FIXED, fk_rotation)
         if self.by_number:
             return LockedNumbers(fk_rotation, locked)
-        # For other modes, Blender's locks apply to XYZ Euler angles.
+        # In other modes, Blender's locks apply to XYZ Euler angles.
         order = EULER_AXES[max(self.mode, 1) - 1]
         return LockedAngles(euler_angles(fk_rotation, *order, ORIGIN), order, locked[1:])
 
@@ -116,7 +116,7 @@ class RootLocks(NamedTuple):
         return slabs
 
     def displaced(self, frame: Frame, spaces: ConstraintSpaces) -> Vec:
-        """Return by how much the limits move the bone, in armature space.
+        """Return how far the limits move the bone, in armature space.
 
         They apply to locked components too.
 
@@ -133,7 +133,7 @@ class RootLocks(NamedTuple):
 
 
 def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> list[Slab]:
-    """Return the slabs of location ranges in a space that is affine in the bone's head."""
+    """Return the slabs of location ranges, in a space that is affine in the bone's head."""
 
     def seen(location: Vec) -> Vec:
         return spaces.seen((IDENTITY, location), space)[1]
@@ -150,17 +150,17 @@ def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> l
 
 
 def with_locks(scene: Snapshot, rig: Skeleton) -> bpy.types.Object:
-    """Return the armature or its evaluated copy, whichever has the locks and limits of the frame.
+    """Return whichever of an armature and its evaluated copy has this frame's locks and limits.
 
-    Blender doesn't notify of edits of these, so that the evaluated copy may not have them. The
-    original has what animation sets only where Blender flushes it.
+    Blender doesn't notify of edits to these, so the evaluated copy may lack them. The original has
+    animated values only if Blender flushes them.
     """
     has_flushed = scene.depsgraph is None or not is_foreign(scene.depsgraph)
     return rig.object if has_flushed else scene.rigs[rig.uid]
 
 
 def root_locks(bone: Any, limits: Collection[str]) -> RootLocks:
-    """Return the locks of a pose bone, and the ranges of its Limit Location constraints.
+    """Return a pose bone's locks, and the ranges of its Limit Location constraints.
 
     Args:
         bone: The bone.

@@ -1,6 +1,6 @@
 """Reports of chains whose bones or targets Blender moves after the solve.
 
-Only Blender's evaluation then has the final locations of the tip and the target.
+Only Blender's evaluation then has the final locations of tip and target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .solving import Runs
 
 
 def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[int]) -> None:
-    """Measure the reports of such chains again, on the pose that is shown.
+    """Measure the reports of such chains again, on the pose that Blender shows.
 
     Args:
         runs: The session's runs.
@@ -56,7 +56,7 @@ def _measured(
     report: Report,
     shown: Report,
 ) -> Report:
-    """Return the report of a chain, from those without and with the layers on top of it."""
+    """Return a chain's report, from the reports without and with the layers on top of it."""
     if inputs is None or not chain.is_measured_late:
         return shown
     armature = chain.rig.object.evaluated_get(depsgraph)
@@ -65,14 +65,14 @@ def _measured(
     joints = [vector(armature.matrix_world @ end) for end in ends]
     target = _shown_target(depsgraph, chain) or inputs.target
     is_on = is_on_target(joints, target, settings.tolerance, ROUNDED)
-    # With a partial influence, the state is that of the pose at influence 1.
+    # With partial influence, the state is that of the pose at full influence.
     is_missed = settings.influence == 1.0 and not is_on
     state = "LIMITED" if is_missed and report.state == "REACHED" else report.state
     return report._replace(state=state, error=round(dist(joints[-1], target), 6))
 
 
 def _shown_target(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | None:
-    """Return the evaluated location of a late chain's target; None unless it is a plain point."""
+    """Return the evaluated location of a late chain's target; None unless it is just a point."""
     point = chain.target
     is_moved = chain.limb.foot >= 0 or chain.offset or chain.target_tie or chain.goal_source
     if point is None or is_moved or not chain.is_late:

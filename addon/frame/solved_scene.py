@@ -1,8 +1,8 @@
-"""Poses of armatures, and transforms of bones and objects, during a solve.
+"""Poses of armatures and transforms of bones and objects, during a solve.
 
-Blender's transforms of anything that follows a solved chain still show the previous pose. Ahead of
-an evaluation, all edited or animated transforms are outdated as well. They are computed here from
-local channels instead, so they don't depend on the previous pose, bit for bit.
+If something follows a solved chain, its transforms in Blender still show the previous pose. Before
+an evaluation, all edited or animated transforms are outdated as well. So they are computed here
+from local channels, and don't depend on the previous pose, bit for bit.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SolvedPose:
         reports: The reports of each unit, by the indices of its constraints.
         locations: Solved local locations, by bone.
         scales: Solved local scales, by bone.
-        lifts: By first bone of a body, how results move it, in world space.
+        lifts: By first bone of a body, how far results move it, in world space.
     """
 
     __slots__ = (
@@ -86,8 +86,7 @@ class SolvedPose:
     def add(self, result: SolveResult) -> None:
         """Add a result.
 
-        Its scales and locations are in planned slots. Blender ignores the location of a connected
-        bone.
+        Its scales and locations are in planned slots. Blender ignores a connected bone's location.
         """
         self.results.append(result)
         if result.scales:
@@ -129,16 +128,16 @@ class SolvedPose:
         return bits
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
-        """Return the solved channels of some bones, from which a layer starts."""
+        """Return the solved channels of some bones, as the start of a layer."""
         rotation, locations, scales = self.rotation, self.locations, self.scales
         return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
 
     def owner(self, bone: int) -> Any:
-        """Return a bone that has the settings of its constraints."""
+        """Return the bone that has its constraints' settings."""
         return self.fk.rows.find(self.now.set_bones, bone)
 
     def local(self, bone: int) -> Local:
-        """Return the evaluated local channels of a bone that no chain poses."""
+        """Return the evaluated local channels of a bone that chains don't pose."""
         fk, channels = self.fk, self.now.channels
         mode = channels.mode(bone)
         rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
@@ -170,16 +169,16 @@ T = TypeVar("T")
 class SolvedScene:
     """A snapshot with the results solved so far.
 
-    Only `solving.Runs` changes it. For all other code it is read-only, and the result of the solve.
+    Only `solving.Runs` changes it. All other code reads it, during the solve and as its result.
 
     Attributes:
         snapshot: The snapshot.
         plan: The plan.
-        rigs: The evaluated armatures that are being solved.
-        time: The frame of the scene.
-        is_edit: Whether this is the viewport after an edit, not after a change of the frame.
+        rigs: The evaluated armatures being solved.
+        time: The scene's frame.
+        is_edit: Whether this is the viewport after an edit, and not after a change of frame.
         poses: The armatures, as posed so far.
-        worlds: Cached frames of objects in world space.
+        worlds: Cached world-space frames of objects.
         frames: Cached frames of bones in armature space, by armature.
         failed: Armatures and chains with unexpected errors.
     """
@@ -201,7 +200,7 @@ class SolvedScene:
 
     @property
     def scene(self) -> bpy.types.Scene:
-        """The scene, for its settings."""
+        """The scene, for reading its settings."""
         return self.snapshot.scene
 
     @property
@@ -222,7 +221,7 @@ class SolvedScene:
         pose.reports[unit.items] = result.reports
         if result.bones:
             pose.add(result)
-        # Saves a call for each unit of each frame.
+        # Saves a call per unit and frame.
         bones, objects = self.plan.moves.get(unit) or self.plan.moved_by(unit)
         if self.frames:
             for uid in bones.keys() & self.frames.keys():
@@ -233,7 +232,7 @@ class SolvedScene:
             self.worlds.pop(uid, None)
 
     def with_pose(self, pose: SolvedPose) -> SolvedScene:
-        """Return a copy with one armature in another pose."""
+        """Return a copy in which one armature has another pose."""
         other = SolvedScene(self.snapshot)
         other.poses = {**self.poses, pose.fk.rig.uid: pose}
         other.failed = self.failed
@@ -256,11 +255,11 @@ class SolvedScene:
         return point_in(world, self.frame(point.skeleton, point.bone)[1])
 
     def place(self, point: Point, along: float = 0.0) -> Frame:
-        """Return the frame of a target in world space.
+        """Return a target's frame in world space.
 
         Args:
             point: The target.
-            along: How far its origin is moved along a bone, relative to the bone's length.
+            along: How far its origin is moved along a bone, as a fraction of the bone's length.
         """
         world = self.world(point.object, point.uid)
         if point.skeleton is None:
@@ -297,10 +296,10 @@ class SolvedScene:
         return self._computed_frame(pose, bone, frames)
 
     def _computed_frame(self, pose: SolvedPose, bone: int, frames: dict[int, Frame]) -> Frame:
-        """Compute the frame of a bone, and add it to the cached ones."""
+        """Compute a bone's frame, and cache it."""
         rig, evaluated = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
-        # A chain may have more bones than Python's recursion limit.
+        # A chain may have more bones than Python allows recursions.
         path: list[int] = []
         while bone in moved and bone not in frames:
             path.append(bone)
@@ -320,7 +319,7 @@ class SolvedScene:
         return frame
 
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
-        """Return the frame of a bone that no chain poses, from its parent's frame."""
+        """Return the frame of a bone that chains don't pose, from its parent's frame."""
         rig = pose.fk.rig
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
@@ -358,15 +357,15 @@ class SolvedScene:
         return frame_in(parent, frame_in(inverse(shown_parent), pose.now.frame(bone)))
 
     def _source(self, step: Step, at: Frame, spaces: ConstraintSpaces | None = None) -> Frame:
-        """Return the frame of a constraint's target in its target space.
+        """Return the frame of a constraint's target, in its target space.
 
         Args:
             step: The constraint.
-            at: The owner's frame in its owner space; used by Armature constraints.
+            at: The owner's frame in its owner space, for Armature constraints.
             spaces: The owner's spaces; None for an object.
 
         Raises:
-            ValueError: If that space has zero scale.
+            ValueError: If the space has zero scale.
         """
         con, point, space = step.constraint, step.target, step.target_space
         if isinstance(con, Armature):
@@ -393,22 +392,22 @@ class SolvedScene:
         return spaces.seen(self._aimed_at(rig, bone, step.along), space)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return the frame in world space of an object with the session UID ``uid``."""
+        """Return the world-space frame of an object with this session UID."""
         if uid not in self.worlds:
             world = self.snapshot.world(ob, uid)
             if world is None:
-                # In a cycle of objects that carry each other, this is Blender's transform.
+                # If objects carry each other in a cycle, this is Blender's transform.
                 self.worlds[uid] = matrix_frame(self.snapshot.copy(ob).matrix_world)
                 world = self._carried_world(ob, uid)
             self.worlds[uid] = world
         return self.worlds[uid]
 
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Return the frame of an object in the space of its parent, if it has one."""
+        """Return an object's frame in its parent's space, if it has a parent."""
         return self.snapshot.basis(ob, uid)
 
     def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole at a place moves with a chain's body, in world space."""
+        """Return how far a target or pole here moves with a chain's body, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
         lift = sum_of([lifts[bone].of(place) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
@@ -419,7 +418,7 @@ class SolvedScene:
         return lift
 
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Compute the world frame of an object that follows a solved bone, as Blender will."""
+        """Return the world-space frame of an object that follows a solved bone, as Blender will."""
         copy = self.snapshot.copy(ob)
         if shape_parent(ob) is not None:
             return matrix_frame(copy.matrix_world)
@@ -449,7 +448,8 @@ class SolvedScene:
         frame = self.frame(rig, bone)
         rest = rest_bone(parent, ob.parent_bone)
         if rest.use_relative_parent:
-            # The child is relative to the armature's origin, moved by the bone from its rest pose.
+            # The child is relative to the armature's origin, as moved by the bone from its rest
+            # pose.
             moved = frame_in(frame, inverse(matrix_frame(rest.matrix_local)))
             return frame_in(world, moved)
         # Children of a bone are relative to its tail.

@@ -50,7 +50,7 @@ class Runs:
         played: The playback cache.
         posed: By armature, its bones that follow something solved, while only bones are posed.
         remembered: By armature and constraints, designs and results from before an undo.
-        outlived: By armature that was shown before an undo, its `state_of`.
+        outlived: By armature, its `state_of` before an undo, if it was shown.
     """
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class Runs:
         return unit
 
     def before_undo(self) -> None:
-        """Note the results that are shown, in case undo or redo leaves them as they are."""
+        """Note the shown results, in case undo or redo doesn't change them."""
         graphs, plan = graphs_of(*bpy.data.scenes), self.plan
         self.outlived = {}
         if len(graphs) == 1 and plan is self.planner.plan:

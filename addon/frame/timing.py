@@ -1,6 +1,6 @@
-"""The duration of updates, measured only while it is displayed.
+"""How long updates take, measured only while this is displayed.
 
-Each redraw requests the measurement of the next update, so measuring stops with the display.
+Each redraw requests the measurement of the next update, so measuring ends with the display.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Timing:
         self.seconds: float | None = None
 
     def note(self, started: float) -> None:
-        """Record a requested measurement that started at a time of `perf_counter`."""
+        """Record a requested measurement that began at this `perf_counter` time."""
         self.is_asked = False
         self.seconds = perf_counter() - started
 
 
 def last() -> float | None:
-    """Return the duration of the last measured update in seconds, and request the next.
+    """Return how long the last measured update took in seconds, and request the next measurement.
 
-    None before the first measurement.
+    None before the first one.
     """
     timing = part(Timing)
     timing.is_asked = True

@@ -1,4 +1,4 @@
-"""Trees: chains that share bones or may move their root, solved together."""
+"""Trees: chains that share bones or may move their root, and are solved together."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ from .root_locks import RootLocks, root_locks, with_locks
 from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[RestBend | None], list[RestBend | None]]
-"""The rest bend of a chain's remainder from each of its bones, with and without its hand."""
+"""From each bone of a chain, the rest bend of the part below it, with and without the hand."""
 
 
 class TreeInput(NamedTuple):
-    """All inputs of a tree's solution; equal inputs give the same solution bit for bit.
+    """All inputs of a tree's solution. Equal inputs give the same solution, bit for bit.
 
     Attributes:
-        parent: The frame of the first bone's parent in armature space.
-        channels: `FkPose.bits_of` and, for a layer, `SolvedPose.beneath` of the bones.
+        parent: The frame of the first bone's parent, in armature space.
+        channels: `FkPose.bits_of` the bones, and for a layer `SolvedPose.beneath` too.
         chains: The inputs of each chain; None if it isn't solved.
         refused: The report of each chain that isn't solved.
-        start: The pose to solve from instead of the FK pose, if the chain is continuous.
-        locks: The locks of the first bone, if it may move.
+        start: The pose to solve from instead of the FK pose, if the tree is continuous.
+        locks: The first bone's locks, if it may move.
     """
 
     parent: Frame
@@ -90,7 +90,7 @@ class TreeUnit(Unit):
         self._members = [ReachingChain(chain, is_member=True) for chain in plan.chains]
         self._bits: tuple[object, ...] = ()
         self._stamp: tuple[int, int] | None = None
-        self._body: tuple[object, BodyInput] | None = None  # With the inputs it was made from.
+        self._body: tuple[object, BodyInput] | None = None  # And the inputs it was made from.
         self._posed: tuple[BodyInput, BodyPosture] | None = None
 
     @cached_property
@@ -121,7 +121,7 @@ class TreeUnit(Unit):
     def _root_locks(
         self, scene: SolvedScene, chains: Sequence[SolveInput | None]
     ) -> RootLocks | None:
-        """Return the locks of the first bone, if an active chain may move it."""
+        """Return the first bone's locks, if an active chain may move it."""
         tree = self.plan
         for chain, solve_input in zip(tree.chains, chains, strict=True):
             if solve_input is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]:
@@ -130,7 +130,7 @@ class TreeUnit(Unit):
         return None
 
     def solve(self, scene: SolvedScene, inputs: TreeInput) -> SolveResult:
-        """Return the solution; problems of the whole tree are in the reports of its chains."""
+        """Return the solution; problems of the whole tree go into the reports of its chains."""
         tree = self.plan
         working = [i for i, solve_input in enumerate(inputs.chains) if solve_input is not None]
         if not working:
@@ -186,7 +186,7 @@ class TreeUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return the reports of its chains after a layer also posed some of its bones."""
+        """Return the reports of its chains after a layer has posed some of its bones too."""
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
@@ -227,7 +227,7 @@ class TreeUnit(Unit):
         if self._body is None or self._body[0] != key:
             self._body = key, self._read_body(pose, inputs)
         body = self._body[1]
-        # Usually only its parent has moved.
+        # Usually only its parent moved.
         return body.carried(inputs.parent, self._slabs(body, inputs)), pulls
 
     def _slabs(self, body: BodyInput, inputs: TreeInput) -> list[Slab]:
@@ -295,7 +295,7 @@ class TreeUnit(Unit):
 def _member_input(
     scene: SolvedScene, member: ReachingChain
 ) -> tuple[SolveInput | None, Report | None]:
-    """Return the inputs of a chain, or its report if it isn't solved."""
+    """Return a chain's inputs, or its report if it isn't solved."""
     chain = member.plan
     try:
         inputs = member.read(scene)
@@ -305,14 +305,14 @@ def _member_input(
         if not all(isfinite(number) for number in coordinates):
             raise not_finite_error(chain, inputs, chain.rig.from_world(inputs.world))
         if chain.stretches and not member.has_length(inputs):
-            member.given(scene.poses[chain.rig.uid], inputs)  # Raises if it cannot stretch.
+            member.given(scene.poses[chain.rig.uid], inputs)  # Raises if it can't stretch.
     except ProblemError as problem:
         return None, Report("INVALID", message=str(problem))
     return inputs, None
 
 
 def _unposed(inputs: TreeInput, report: Report) -> SolveResult:
-    """Return a result without bones, and with a report for each chain that lacks one."""
+    """Return a result without bones, and a report for each chain that lacks one."""
     reports = tuple([refused or report for refused in inputs.refused])
     return SolveResult(inputs, (), (), reports, NOTHING, NOTHING)
 
@@ -348,7 +348,7 @@ def _report(
     joints: Sequence[Vec],
     rounding: float,
 ) -> Report:
-    """Return the report of a chain from its joints in the written pose, in armature space."""
+    """Return a chain's report from its joints in the written pose, in armature space."""
     solve_input = inputs.chains[i]
     if solve_input is None or outcome is None:
         return cast(Report, inputs.refused[i])
@@ -365,7 +365,7 @@ def _report(
 
 
 def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, state: str) -> str:
-    """Return why a chain's tip isn't on its target, or why it doesn't keep its volume."""
+    """Return why a chain's tip misses its target, or why it doesn't keep its volume."""
     if state == "REACHED":
         return volume_note(tree.chains[i], cast(SolveInput, inputs.chains[i]).settings)
     posture, bones = outcome.posture, set(tree.chains[i].bones)
@@ -389,7 +389,7 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, s
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain's remainder from each of its bones."""
+    """Return the rest bend of a chain below each of its bones."""
     rig, bones = chain.rig, chain.bones
     starts = range(len(bones))
     if not chain.has_hand:
@@ -398,5 +398,5 @@ def _bends(chain: ChainPlan) -> Bends:
     limb, hand = bones[:-1], bones[-1]
     limb_bends = [bend_side(rig, limb[start:], hand) if limb[start:] else None for start in starts]
     if chain.tip_bone >= 0:
-        return limb_bends, limb_bends  # Only the head of the hand reaches the target.
+        return limb_bends, limb_bends  # Only the hand's head reaches the target.
     return [bend_side(rig, bones[start:], -1) for start in starts], limb_bends

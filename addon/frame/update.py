@@ -1,8 +1,8 @@
 """One update: read → solve → write.
 
-Ahead of Blender's evaluation, what is worth it is solved from channels, so that one evaluation is
-enough. After it, armatures with a wrong pose are solved and evaluated again. The handlers restore
-the FK pose before and after both.
+Before Blender evaluates, armatures are solved from channels if that pays off, so one evaluation is
+enough. Afterwards, those with a wrong pose are solved and evaluated again. The handlers restore the
+FK pose before and after both.
 """
 
 from __future__ import annotations
@@ -420,7 +420,7 @@ def after_edits_of_others(
 def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
     """Evaluate with only these update handlers, as Blender uses none after handlers.
 
-    They see the updates, which aren't listed any more afterwards.
+    They see the updates; afterwards these aren't listed.
     """
     pre: list[Any] = bpy.app.handlers.depsgraph_update_pre
     post: list[Any] = bpy.app.handlers.depsgraph_update_post
@@ -521,7 +521,7 @@ class Affected(NamedTuple):
         return {uid for uid in independent if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def untouched(self) -> set[int]:
-        """Return those that show the right pose, as undo or redo left them and their inputs alone.
+        """Return those that show the right pose: undo or redo didn't change them or their inputs.
 
         Blender evaluates all armatures then, and flags their geometry and all armature data.
         """
@@ -550,7 +550,7 @@ class Affected(NamedTuple):
         return {uid for uid in rigs if runs.has_outlived(uid) and self._shows_last(uid)}
 
     def _shows_last(self, uid: int) -> bool:
-        """Return whether an armature shows its last result, for the FK pose and settings it has."""
+        """Return whether an armature shows its last result, and its FK pose and settings match."""
         runs = self.runs
         return self.is_shown(uid) and _has_same_pose(runs, uid) and self._has_known_settings(uid)
 
@@ -612,7 +612,7 @@ def affected_by(runs: Runs, early: Early, update: Update) -> Affected:
 
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
-    """Return the armatures among some data-blocks, each with all solved with it."""
+    """Return the armatures among some data-blocks, and all armatures solved with them."""
     return {uid for rig in plan.rigs.keys() & affected for uid in plan.groups[rig]}
 
 

@@ -1,6 +1,6 @@
-"""Write an armature's solved pose to its channels for an evaluation, and its reports.
+"""Writes an armature's solved pose to its channels for an evaluation, and its reports.
 
-The channels belong to the animator: they hold the FK pose, which is restored after each evaluation.
+The channels belong to the animator. They hold the FK pose, which is restored after each evaluation.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class PoseWriter:
     def compose(self, pose: SolvedPose) -> bool:
         """Compose the channel values of a solved pose; return whether they changed.
 
-        An unchanged FK pose, and results of unchanged inputs, are the same objects as last time.
+        An unchanged FK pose is the same object as last time, and so are results of unchanged
+        inputs.
         """
         self.reports = pose.reports or self.reports
         fk, results = pose.fk, pose.results
@@ -96,15 +97,15 @@ def channels_of(
 ) -> tuple[list[tuple[int, array[float]]], list[float], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
-    Of the FK pose they depend only on `FkPose.bits_of` the bones.
+    Of the FK pose, only `FkPose.bits_of` the bones matters.
 
     Args:
-        fk: The FK pose of the armature.
+        fk: The armature's FK pose.
         result: The result.
         ranges: Its bones as ranges of consecutive indices.
 
     Returns:
-        The values; the rotations that they represent, as quaternions of any length, four numbers a
+        The values; the rotations they stand for, as quaternions of any length, four numbers per
         bone; and the largest rounding error of these.
     """
     slot_values: list[tuple[int, array[float]]] = []
@@ -120,7 +121,7 @@ def channels_of(
         for i, bone in enumerate(result.bones):
             w, x, y, z = result.rotations[4 * i : 4 * i + 4]
             values = fk_values = fk.numbers(bone)
-            # An unchanged rotation keeps its values; drivers set some, whatever the others are.
+            # An unchanged rotation keeps its numbers, as drivers may set some of them regardless.
             if bone not in fk.driven and (w, x, y, z) != fk.rotation(bone):
                 values = channel_values(fk.modes[bone], (w, x, y, z), fk_values)
             single = array("f", values)
@@ -135,19 +136,18 @@ def channels_of(
 
 
 on_report = Listeners[[]]()
-"""Called after an update that changed reports of constraints.
+"""Called after an update that changed constraint reports.
 
-Blender doesn't redraw panels then, as handlers don't notify its editors.
-"""
+Blender doesn't redraw panels by itself then, as handlers don't notify its editors."""
 
 
 def write_reports(writer: PoseWriter) -> bool:
     """Write the reports of an armature's constraints, for the panel.
 
-    Properties are set one at a time, as setting them in bulk would tag the armature.
+    Properties are set one by one, as setting them in bulk would tag the armature.
 
     Returns:
-        Whether any changed.
+        Whether any report changed.
     """
     reports, shown = writer.reports, writer.shown
     if reports == shown:
@@ -175,13 +175,13 @@ def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None
 
 
 MOST_SINGLY = 32
-"""Up to this many bones, setting them one at a time is faster than setting a whole pose."""
+"""Up to this many bones, setting them one by one is faster than setting a whole pose."""
 
 
 class ChannelBuffer:
     """Access to one channel of some bones of an armature.
 
-    References to the bones become invalid when Blender recreates them; call `refresh` then.
+    When Blender recreates bones, references to them become invalid; call `refresh` then.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class ChannelBuffer:
             rig: The armature.
             rows: The bones whose channels are read and written.
             group: The channel, and its bones.
-            bones: Those of the group's bones to access.
+            bones: The bones of the group to access.
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
@@ -212,7 +212,7 @@ class ChannelBuffer:
         return True
 
     def components_of(self, curves: Curves) -> list[int]:
-        """Return the indices of the values that F-curves set; refresh these first."""
+        """Return the indices of the values that F-curves set; call `refresh` first."""
         positions = {bone: i for i, bone in enumerate(self.bones)}
         keyed = curves.bone_places.get(self.channel, ())
         return [
@@ -229,7 +229,7 @@ class ChannelBuffer:
             for bone in self.bones:
                 readers[bone]()
         else:
-            untyped: Any = self.rig.object  # Called at each played frame.
+            untyped: Any = self.rig.object  # Runs at each played frame.
             untyped.pose.bones.foreach_get(self.channel, values)
         if len(self.ranges) == 1:
             first, end, _ = self.ranges[0]
@@ -254,7 +254,7 @@ class ChannelBuffer:
             writers[bone]()
 
     def write_copy(self, bones: bpy.types.bpy_prop_collection[Any], numbers: array[float]) -> None:
-        """Set all values of the bones of an evaluated copy, which tags nothing."""
+        """Set all values on an evaluated copy's bones, which tags nothing."""
         names, size, view = self.rig.names, self.size, memoryview(numbers)
         for i, bone in enumerate(self.bones):
             prop = bones[names[bone]].path_resolve(self.channel, False)
@@ -262,7 +262,7 @@ class ChannelBuffer:
 
 
 def _are_many(writer: PoseWriter) -> bool:
-    """Return whether Blender copies an armature faster than its bones are set one at a time."""
+    """Return whether Blender copies an armature faster than its bones can be set one by one."""
     return sum([len(group.bones) for group, _ in writer.composed]) > MOST_SINGLY
 
 
@@ -271,10 +271,10 @@ class Overwrite(NamedTuple):
 
     Attributes:
         buffer: The channel.
-        before: Its values before they were overwritten.
-        played: Its values with the muted F-curves of the new frame; `before` without any.
+        before: Its values before that.
+        played: Its values with the new frame's muted F-curves; `before` if there aren't any.
         written: The values that were written.
-        curves: F-curves that overwrite them if the evaluation includes animation.
+        curves: F-curves that replace them if the evaluation includes animation.
     """
 
     buffer: ChannelBuffer
@@ -292,11 +292,11 @@ class Overwritten:
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
+        """Start empty."""
         self.is_any = False
         self._channels: list[Overwrite] = []
         self._muted: list[MutedCopy] = []
-        # Objects with values that animation of another depsgraph replaced.
+        # Objects with values that another depsgraph's animation replaced.
         self._flushed: list[tuple[bpy.types.Object, Flushed]] = []
 
     def write_ahead(
@@ -309,7 +309,7 @@ class Overwritten:
         copy: bpy.types.Object | None = None,
         is_quiet: bool = False,
     ) -> bool:
-        """Write the composed values over the FK pose, ahead of an evaluation.
+        """Write the composed values over the FK pose, before an evaluation.
 
         Args:
             writer: The armature.
@@ -317,12 +317,12 @@ class Overwritten:
             curves: F-curves that overwrite other slots if the evaluation includes animation.
             muted: These F-curves, if they are muted for the evaluation.
             fk: The FK pose with the values of the muted F-curves.
-            copy: The copy that will be evaluated, to write to it instead; None if Blender will copy
-                the armature, or has to.
+            copy: The copy to be evaluated, to write to that instead; None if Blender will copy the
+                armature, or has to.
             is_quiet: Whether to avoid tagging the armature.
 
         Returns:
-            Whether it has to.
+            Whether Blender has to copy the armature.
         """
         copied = None if copy is None or _are_many(writer) else pose_bones(copy)
         if muted is not None:
@@ -380,19 +380,19 @@ class Overwritten:
             buffer.write(written, is_quiet)
 
     def keep_flushed(self, ob: bpy.types.Object, flushed: Flushed) -> None:
-        """Make `restore` also restore values replaced by a flush to the original data."""
+        """Let `restore` also restore values that a flush to the original data replaced."""
         if flushed:
             self._flushed.append((ob, flushed))
             self.is_any = True
 
     def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
-        """Restore the values of all overwritten channels, and undo flushes and mutes.
+        """Restore all overwritten channels, and undo flushes and mutes.
 
-        Values set by another extension meanwhile are kept.
+        Values that another extension has set meanwhile are kept.
 
         Args:
-            has_new_bones: Whether Blender may have recreated the bones of an armature.
-            is_played: Whether the frame solved ahead was evaluated, with its animation flushed to
+            has_new_bones: Whether Blender may have recreated an armature's bones.
+            is_played: Whether the frame solved ahead was evaluated, and its animation flushed to
                 the original data.
         """
         self.restore_channels(has_new_bones, is_played)
@@ -403,7 +403,7 @@ class Overwritten:
         self.is_any = False
 
     def restore_channels(self, has_new_bones: bool, is_played: bool = False) -> None:
-        """Restore all but flushed values, without tagging anything."""
+        """Restore everything but flushed values, without tagging anything."""
         if has_new_bones and self._channels:
             forget_bones()
         while self._channels:
@@ -425,10 +425,9 @@ class Overwritten:
 
 
 def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:
-    """Return the FK pose, except for values changed since they were written.
+    """Return the FK pose, but keep values that changed after they were written.
 
-    If F-curves changed any value, they set all of theirs, even those that happen to equal the
-    written ones.
+    If F-curves changed any value, they set all of theirs, even if some equal what was written.
     """
     pairs = zip(present, over.written, fk, strict=True)
     merged = array("f", [fk_value if value == old else value for value, old, fk_value in pairs])

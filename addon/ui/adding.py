@@ -23,7 +23,7 @@ from .refusing import Outcome, Working, armature_refusal
 from .selecting import select_alone
 
 MOTION_OPERATORS: list[tuple[str, str]] = []
-"""Operators of the menu Add Motion, with their labels."""
+"""Operators of the Add Motion menu, with their labels."""
 
 Target = tuple[bpy.types.Object, str]
 """An object and the name of its bone; empty for the object itself."""
@@ -33,7 +33,7 @@ TIP = msg("the tip bone")
 
 
 class Selection(NamedTuple):
-    """The selection as all operators that add constraints interpret it.
+    """The selection, as interpreted by all operators that add constraints.
 
     Attributes:
         armature: The armature of the active bone.
@@ -98,7 +98,7 @@ def selected_objects(
 
 
 def _is_control(bone: Any) -> bool:
-    """Return whether a pose bone looks like a control: not deforming, or without relatives."""
+    """Return whether a pose bone looks like a control: it doesn't deform, or has no relatives."""
     return not bone.bone.use_deform or (bone.parent is None and not bone.children)
 
 
@@ -177,7 +177,7 @@ class MakingControls(Parenting, Working):
     """An operator that adds targets or poles: control bones when called from the interface.
 
     Attributes:
-        word: The part of a control bone's name that says its purpose.
+        word: The part of a control bone's name that describes its purpose.
     """
 
     word = "IK"
@@ -244,7 +244,7 @@ def known_objects() -> set[int]:
 
 @contextmanager
 def all_or_none(armature: bpy.types.Object, old_uids: Collection[int]) -> Iterator[None]:
-    """Remove the constraints and objects added within this context if one of them fails.
+    """If the block fails, remove the constraints and objects that were added in it.
 
     Args:
         armature: The armature of the constraints.
@@ -264,7 +264,7 @@ def all_or_none(armature: bpy.types.Object, old_uids: Collection[int]) -> Iterat
 
 
 class AddMotionOperator(Working):
-    """An operator that adds a motion without target to the chains of the selected bones.
+    """An operator that adds a motion without a target to the chains of the selected bones.
 
     Attributes:
         solver: The motion's identifier.
@@ -308,7 +308,6 @@ class AddMotionOperator(Working):
         return joined(". ", [self._done(items), *native_limits_notes(armature, items)])
 
     def _done(self, items: Sequence[Any]) -> str:
-        """Return the report on the new constraints."""
         names = [item.subtarget or (item.target.name if item.target else "") for item in items]
         if len(items) == 1:
             return self.done(items[0].bone, names[0])

@@ -20,11 +20,11 @@ EVIDENCE: Final = {
     "POLE": msg("from their pole"),
     "BODY": msg("guessed from the body"),
 }
-"""The evidence for a joint's bend direction, by `Flexion.source`; completes a sentence."""
+"""The evidence for a joint's bend direction, by `Flexion.source`; it completes a sentence."""
 
 
 def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, list[str]]:
-    """Return the bones below elbows and knees by the evidence for how they flex; empty without any.
+    """Return the bones below elbows and knees, by the evidence for how they flex.
 
     Call this before adding a constraint, which stores the flexion with the bone.
     """

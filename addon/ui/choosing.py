@@ -59,7 +59,7 @@ def of_selection(
 
 
 def _names_of(chain: Any, armature: bpy.types.Object) -> list[str]:
-    """Return the names of an armature's bones that a constraint poses or is posed by."""
+    """Return the names of the bones that a constraint poses, and of its control bones."""
     controls = [bone for ob, bone in controls_of(chain) if ob == armature]
     return controls + [chain.rig.names[i] for i in (*chain.bones, chain.tip_bone) if i >= 0]
 
@@ -67,9 +67,9 @@ def _names_of(chain: Any, armature: bpy.types.Object) -> list[str]:
 def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[int]:
     """Return the indices of an armature's selected constraints.
 
-    These pose a selected bone, or the limb that ends in its hand or foot, or their tip, target or
-    pole target is selected. In Pose Mode selected objects are ignored, as they stay selected from
-    Object Mode.
+    A constraint is selected with any bone that it poses, and with its tip, target or pole. The hand
+    or foot of its limb also selects it. In Pose Mode selected objects are ignored, because they
+    stay selected from Object Mode.
     """
     bones: Any = context.selected_pose_bones or ()
     handles = {(bone.id_data, bone.name) for bone in bones}

@@ -22,7 +22,7 @@ ListEntry = tuple[bpy.types.Object, int]
 
 
 class Seen(NamedTuple):
-    """The active item and the constraint shown for it at an update.
+    """The active item, and the constraint shown for it, at an update.
 
     Attributes:
         selection: `session_uid` of the active object, and the active bone's name in Pose Mode.
@@ -41,7 +41,7 @@ _seen: Seen | None = None
 """The last update; None after undo and redo, to follow the selection again."""
 
 _is_loaded = True
-"""Whether nothing was updated since a file was loaded; the saved choice is shown then."""
+"""Whether nothing has changed since a file was loaded; the saved choice is shown then."""
 
 
 def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -60,9 +60,9 @@ def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
 def selected_entry(context: bpy.types.Context) -> ListEntry | None:
     """Return the constraint to which the active bone or object belongs.
 
-    In this order, the active bone may be its tip or in its chain. The bone or object may be its
-    target or pole, or the bone may be parented to the limb's hand or foot, like a finger. Among
-    several, the displayed constraint is preferred.
+    In this order: the active bone is its tip, or in its chain; the bone or object is its target or
+    pole; or the bone is parented to the limb's hand or foot, like a finger. Among several, the
+    displayed constraint is preferred.
 
     Returns:
         None if it belongs to no constraint, or is an armature in Object Mode.
@@ -79,7 +79,7 @@ def selected_entry(context: bpy.types.Context) -> ListEntry | None:
 def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
     """Return the constraints of pose bones, without duplicates.
 
-    A bone's constraints are all constraints with it as tip, or else the one of `selected_entry`.
+    These are all constraints with the bone as tip, otherwise the one from `selected_entry`.
     """
     bone_entries: list[ListEntry] = []
     try:
@@ -106,7 +106,7 @@ def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
 
 
 def _active(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
-    """Return the active object, and its active bone's name in Pose Mode, otherwise an empty name.
+    """Return the active object, and the active bone's name in Pose Mode, otherwise empty.
 
     In timers and renders the context may lack both.
     """
@@ -136,7 +136,7 @@ def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str
 
 
 def is_below_end(chain: ChainPlan, bone: int) -> bool:
-    """Return whether a bone is parented to the hand or foot of the limb that a chain poses."""
+    """Return whether a bone is parented to the hand or foot of a chain's limb."""
     rig = skeleton_of(chain.rig.object)
     root_to_bone = rig.chain_up(bone)
     if chain.tip_bone >= 0:
@@ -175,9 +175,10 @@ def _matching(
 
 
 def follow(updates: Updates) -> None:
-    """Show the constraint of the active item if the selection or the number of constraints changed.
+    """Show the active item's constraint if the selection or number of constraints changed.
 
-    A row activated meanwhile, in the list or by a script, stays active. Renders change nothing.
+    A row that was activated meanwhile, in the list or by a script, stays active. Renders change
+    nothing.
     """
     global _seen, _is_loaded
     if updates.depsgraph.mode != "VIEWPORT":
@@ -212,7 +213,7 @@ def _shown_in(fabrik: FabrikSettings) -> tuple[int, int]:
 
 @on_invalidate
 def _forget() -> None:
-    """Follow the selection again: an undo step stores what was shown before following it."""
+    """Follow the selection again, because an undo step stores what was shown before."""
     global _seen
     _seen = None
 

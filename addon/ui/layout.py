@@ -31,7 +31,7 @@ def draw_sentence(
 ) -> None:
     """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1.
 
-    Empty lines are appended up to the minimum number of lines.
+    Empty lines are added to reach the minimum number of lines.
     """
     column = layout.column(align=True)
     column.scale_y = 0.8

@@ -36,7 +36,7 @@ class Palette(NamedTuple):
     Attributes:
         active: The chain of the active constraint.
         chain: Other chains, and joint limits.
-        target: Targets, and lines to those out of reach.
+        target: Targets, and lines to targets out of reach.
         pole: Poles.
         end: Joints at their limit.
         pin: Pins.
@@ -143,12 +143,12 @@ class Dot(NamedTuple):
     """A filled circle.
 
     Attributes:
-        place: Its center in world space.
-        radius: Its radius in pixels.
-        color: Its color.
+        center: Center in world space.
+        radius: Radius in pixels.
+        color: Color.
     """
 
-    place: Vec
+    center: Vec
     radius: float
     color: Color
 
@@ -180,10 +180,9 @@ def in_region(context: bpy.types.Context, point_world: Vec) -> tuple[float, floa
 
 
 BESIDE: list[Callable[[bpy.types.Context], list[tuple[Any, str]]]] = []
-"""Functions of features that return notes on dragged things, each with its position in the world.
+"""Functions that return notes on dragged things, each with a position in world space.
 
-They explain why it doesn't move.
-"""
+The notes explain why something doesn't move."""
 
 
 def is_dragging(names: tuple[str, ...] = DRAGS) -> bool:

@@ -1,4 +1,4 @@
-"""Presets in Blender's preset system; the definitions of settings say which ones are stored.
+"""Presets in Blender's preset system. Which settings are stored is part of their definition.
 
 The extension's presets are in its folder ``presets``, the user's in Blender's user folder.
 """
@@ -56,7 +56,7 @@ class ApplyPresetOperator(Working):
         set_values(group, {n: default_of(properties[n]) for n in names if n in properties})
         try:
             bpy.utils.execfile(self.filepath)
-        except Exception as error:  # A script can fail in any way, or have replaced the group.
+        except Exception as error:  # Scripts can fail in any way, or replace the group.
             group = self.group(context)
             for name in names:
                 with suppress(TypeError):  # An animated enum may have an invalid value.
@@ -77,15 +77,15 @@ class ApplyPresetOperator(Working):
 
 
 Base: Any = AddPresetBase
-"""Untyped, as the stubs lack its methods' return types."""
+"""Untyped, because the stubs lack its methods' return types."""
 
 
 class AddPresetOperator(Refusing, Base):
     """An operator that adds or removes a user preset.
 
     Attributes:
-        preset_defines: The lines that define variables in the file; the last one assigns the group
-            of settings.
+        preset_defines: Lines that define variables in the file; the last one assigns the group of
+            settings.
     """
 
     preset_defines: Sequence[str]

@@ -15,11 +15,11 @@ Entry = tuple[list[Any], Any]
 """A shared list and an entry to append."""
 
 Draw = tuple[Any, Callable[[], None], str]
-"""A class of editors, what draws in their main regions, and when: ``'POST_VIEW'`` or
+"""A class of editors, a function that draws in their main regions, and when: ``'POST_VIEW'`` or
 ``'POST_PIXEL'``."""
 
 handles: dict[str, list[tuple[Any, Any]]] = {}
-"""Draw handlers that are registered, each with its class of editors, by module."""
+"""Registered draw handlers, each with its class of editors, by module."""
 
 
 def registering(
@@ -27,9 +27,8 @@ def registering(
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a module's functions `register` and `unregister`.
 
-    They register all Blender classes that the module defines, in the order of definition: each must
-    come after the classes that it needs. Running modal operators are cancelled before they are
-    unregistered.
+    They register all Blender classes defined in the module, in order, so that each can use the
+    earlier ones. Running modal operators are cancelled before they are unregistered.
 
     Args:
         module: Its name.

@@ -1,4 +1,4 @@
-"""Reports that fit the status bar: Blender cuts out the middle of long ones."""
+"""Reports that fit the status bar, as Blender cuts out the middle of long ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def say(operator: Any, kind: str, text: str) -> None:
 
 
 def fitting(text: str, fits: Callable[[str], bool]) -> str:
-    """Return a text, or as many of its whole sentences as fit, or else words.
+    """Return a text, shortened if necessary to whole sentences or words that fit.
 
     Args:
         text: The text.

@@ -1,4 +1,4 @@
-"""The sections of a constraint's settings, to which features add theirs."""
+"""The sections of a constraint's settings. Features add theirs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reaches(solver: str) -> bool:
 
 
 def is_known(solver: str) -> bool:
-    """Return whether a solver exists; an enum can have an unknown number."""
+    """Return whether a solver exists; the enum property may hold an unknown number."""
     return solver in SOLVER_NAMES.values()
 
 
@@ -55,8 +55,8 @@ class Section(NamedTuple):
         draw: Draws the settings into a layout, from the armature and the constraint.
         is_for: Whether the section is shown for a solver.
         is_closed: Whether it is closed by default.
-        switch: Path of the property that enables it, from the constraint. It is a checkbox in the
-            header, so a closed section shows whether it is enabled.
+        switch: Path of the property that enables it, from the constraint. A checkbox in the header
+            shows it, even if the section is closed.
         suits: Whether the section is shown for a constraint.
     """
 
@@ -70,7 +70,7 @@ class Section(NamedTuple):
 
 
 def properties(*names: str) -> Callable[[Layout, bpy.types.Object, FabrikConstraint], None]:
-    """Return what draws properties of a constraint, for a section."""
+    """Return a function that draws properties of a constraint, for a section."""
 
     def draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
         for name in names:

@@ -17,7 +17,7 @@ def select_alone(context: bpy.types.Context, handles: Sequence[Handle]) -> None:
     """Select only the bones or objects in a list, and make the first one active.
 
     Bones are selected in Pose Mode, objects in Object Mode. The first item determines the mode;
-    items of the other mode, and those that can't be clicked, are skipped.
+    items of the other mode, and items that can't be clicked, are skipped.
 
     Args:
         context: The context.

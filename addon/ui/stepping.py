@@ -16,7 +16,7 @@ from .refusing import GONE, Outcome
 from .reporting import say
 
 MIN_SLICE, MAX_SLICE = 0.05, 0.5
-"""Limits of a slice of work in seconds; within them it takes as long as the last redraw."""
+"""Limits of a slice of work in seconds; within them a slice takes as long as the last redraw."""
 
 
 class ProgressOperator:
@@ -174,7 +174,7 @@ def is_busy() -> bool:
 
 
 def _is_modal(window: bpy.types.Window) -> bool:
-    """Return whether a window runs a modal operator; None is one with an unregistered class.
+    """Return whether a window runs a modal operator; None stands for an unregistered class.
 
     A finished render operator stays in the list until the next event in its window.
     """

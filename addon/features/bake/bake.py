@@ -28,7 +28,7 @@ from .selecting import BakeSelection, acting, posing, working
 from .verifying import Verification, compare, is_part_of, still_posed
 
 SAMPLES = 8
-"""About how many frames are played back when the keys alone prove a bake."""
+"""Approximate number of frames to play back when the keys alone prove a bake."""
 
 
 @dataclass(frozen=True)

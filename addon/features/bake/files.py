@@ -71,7 +71,7 @@ def replaced(output: Path) -> Iterator[Path]:
     Links are followed, so the file they point to is replaced. Leftovers of killed runs are removed.
 
     Raises:
-        ProblemError: If the file cannot be written, or another process is writing it.
+        ProblemError: If the file can't be written, or another process is writing it.
     """
     refuse_irregular(output, is_written=True)
     target = Path(os.path.realpath(output))
@@ -119,7 +119,7 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
                 if sys.platform != "win32":  # Waiting processes notice.
                     lock.unlink(missing_ok=True)
     finally:
-        if sys.platform == "win32":  # Windows cannot remove open files.
+        if sys.platform == "win32":  # Windows can't remove open files.
             with suppress(OSError):
                 lock.unlink()
 

@@ -54,7 +54,7 @@ class TargetChannel:
 
     @property
     def name(self) -> str:
-        """The channel's name."""
+        """Name of the channel."""
         return channel_of(self.mode)[0]
 
     def sample(self) -> None:
@@ -67,7 +67,7 @@ class TargetChannel:
         self.rows.append(list(getattr(bones[self.owner.name], self.name)))
 
     def write(self, frames: range) -> int:
-        """Insert simplified keys, and return how many there are in all array elements."""
+        """Insert simplified keys, and return their number in all array elements."""
         numbers = np.array(self.rows, np.float32)[:, None]
         nothing_driven = np.zeros((1, numbers.shape[2]), bool)
         rows = continuous(self.mode, numbers, nothing_driven)[:, 0].astype(np.float64)
@@ -106,7 +106,7 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     """Move a chain's target to its goal while in the block.
 
     Raises:
-        ProblemError: As `move_to`.
+        ProblemError: See `move_to`.
     """
     target, tip_aim = cast(Point, chain.target), aim_of(snapshot, chain)
     aim = placed(snapshot, chain, tip_aim)
@@ -122,10 +122,10 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
 
 @contextmanager
 def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
-    """Move a target or pole by a world-space shift while in the block, and align it to any axes.
+    """Within the block, shift a target or pole in world space, and align it to any axes.
 
     Raises:
-        ProblemError: As `move_to`.
+        ProblemError: See `move_to`.
     """
     owner = owner_of(point)
     original = {name: list(getattr(owner, name)) for name in channels_of(point, turns=True)}
@@ -176,7 +176,7 @@ def lifted_controls(chains: Sequence[ChainPlan], distance: float) -> list[Lifted
 
 
 class TargetBakeResult(NamedTuple):
-    """The result of a bake to targets.
+    """The result of baking goals to targets.
 
     Attributes:
         feet: Number of baked constraints.
@@ -184,7 +184,7 @@ class TargetBakeResult(NamedTuple):
         most: Number of keys with a key at every frame.
         foot: Largest distance of a tip from its live location, in meters.
         distance: Largest distance of any joint of the chains from its live location, in meters.
-        frame: The frame of that distance.
+        frame: The frame with that distance.
     """
 
     feet: int
@@ -220,7 +220,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             feet: By index of the constraint, its `target_channels`.
             bones: Channels of bones to key as evaluated.
             error: Maximum distance of a joint of the chains from its live location, in meters.
-            switch: Called with False to disable what changes the goals, and True to enable it.
+            switch: Called with False to disable whatever changes the goals, and with True to enable
+                it.
             lifted: Targets and poles that follow the bodies.
 
         Raises:
@@ -255,7 +256,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _play_again(self, live: list[Numbers]) -> Generator[float, None, list[Numbers]]:
         """Play the keys back, and add keys until each joint is within the error.
 
-        The errors of the curves don't bound it. A nearly straight limb bends by many times as much
+        The errors of the curves don't limit it. A nearly straight limb bends by many times as much
         as its ends approach each other, and a chest tilts with its shoulders.
         """
         start, end = 0.0, 0.8
@@ -271,7 +272,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _off_between_keys(self, live: list[Numbers], played: list[Numbers]) -> set[int]:
         """Return the middle of each span in which a joint is off and not all channels have keys.
 
-        Halving the spans bounds how often the range is played.
+        Halving the spans limits how often the range is played.
         """
         off = np.linalg.norm(np.subtract(live, played), axis=-1).max(axis=1) > self._error
         off[sorted(set.intersection(*(channel.required for channel in self._channels)))] = False
@@ -282,7 +283,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         depsgraph: Any = self.layer.depsgraph
         snapshot = solve_armatures(depsgraph, self.armatures)
         for chain, channels in zip(self._chains(self._feet), self._feet.values(), strict=True):
-            if chain.limb.foot >= 0:  # Evaluated at its goal already.
+            if chain.limb.foot >= 0:  # Already evaluated at its goal.
                 for channel in channels:
                     channel.sample_evaluated(depsgraph)
                 continue

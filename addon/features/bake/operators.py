@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .bake import BakeOptions, BakeResult
     from .selecting import BakeSelection, ConstraintRef
 
-# Baking uses numpy, which takes a tenth of a second to load, so it is imported on demand.
+# Baking uses numpy, which takes a tenth of a second to load, so these are imported on demand.
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
@@ -150,7 +150,6 @@ class Baking(ProgressOperator):
 
 
 def _constraint_refusal(context: bpy.types.Context) -> str:
-    """Refuse a view layer without constraints."""
     layer = context.view_layer
     if layer is None or not armatures_of(layer):
         return msg("No constraints: add one to the tip bone of a chain")

@@ -18,7 +18,7 @@ from ...blender.rotation import channel_of
 from .selecting import BakeSelection
 
 LEAVE, DISABLE, REMOVE, EXPORT = "LEAVE", "DISABLE", "REMOVE", "EXPORT"
-"""What to do with the constraints after the bake. For an export, what served them goes as well."""
+"""What to do with the constraints after the bake. EXPORT also removes what only served them."""
 
 FARTHEST = 1_048_574
 """The last frame that Blender supports; the first is its negative."""
@@ -139,7 +139,6 @@ def _check_action(selection: BakeSelection, used_actions: set[tuple[int, int]]) 
 
 
 def _paths(selection: BakeSelection) -> set[str]:
-    """Return the data paths of all baked channels."""
     bones = pose_bones(selection.armature)
     return {
         bones[selection.names[bone]].path_from_id(channel_of(channel.mode)[0])

@@ -1,4 +1,4 @@
-"""Parts of a bake: frame ranges recorded by different processes, then joined.
+"""Parts of a bake: frame ranges recorded by different processes, to be joined later.
 
 Recorded frames are independent of each other. Values that depend on previous frames, such as the
 sign of a quaternion, are determined after joining.
@@ -135,7 +135,7 @@ def _selection_digest(selections: Sequence[BakeSelection]) -> bytes:
 
 
 def _check_rows(rows: Any) -> None:
-    """Check that all numbers are finite and times ascend.
+    """Check that all numbers are finite, and that times ascend.
 
     Raises:
         ValueError: If they aren't.
@@ -169,7 +169,7 @@ def joined(
 
 
 def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
-    """Check that the parts contain each frame of a range once, and no other frames."""
+    """Check that the parts contain each frame of a range exactly once, and no other frames."""
     owner: dict[int, str] = {}
     for part in parts:
         for frame in part.frames:

@@ -54,7 +54,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
     def run(self) -> Generator[float, None, Result]:
         """Record, write keys and verify them.
 
-        If the generator is closed early or fails, all changes are undone. Its last frame change
+        If the generator is closed early or fails, it undoes all changes. Its last frame change
         returns to the current frame.
 
         Yields:
@@ -97,7 +97,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
         raise NotImplementedError
 
     def _play_again(self, live: Recorded) -> Generator[float, None, Recorded]:
-        """Play the keys back, over as much of the range as is needed to prove them."""
+        """Play the keys back, over as much of the range as it takes to prove them."""
         return self._play()
 
     def _compare(self, live: Recorded, played: Recorded, over: Recorded | None) -> Comparison:
@@ -112,7 +112,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
 def progress(
     work: Generator[float, None, T], start: float, end: float
 ) -> Generator[float, None, T]:
-    """Run a generator as the part from start to end of the progress, and return its result."""
+    """Run a generator for the progress from start to end, and return its result."""
     while True:
         try:
             done = next(work)
@@ -175,8 +175,8 @@ class Draft:
         """Keep the copy, and protect the previous action with a fake user, or remove it.
 
         Args:
-            has_old: Whether the previous action is kept, even if nothing else uses it. Otherwise,
-                an offset layer is also removed.
+            has_old: Whether to keep the previous action, even if nothing else uses it. Otherwise an
+                offset layer is also removed.
         """
         if not has_old and layer_of(self.armature) is not None:
             remove_tracks(self.armature)

@@ -25,7 +25,7 @@ class ArmatureRecording:
         numbers: For each of `BakeSelection.channels`, frames × bones × size, in single precision.
         matrices: Matrices of the bones in armature space, frames × bones × 4 × 4.
         worlds: Matrices of the armature in world space, frames × 4 × 4.
-        losses: Shear that files can't store at each frame; empty if not measured.
+        losses: The shear at each frame that files can't store; empty if not measured.
     """
 
     numbers: list[Numbers]
@@ -40,7 +40,7 @@ class Recording:
 
     Attributes:
         frames: The frames.
-        times: Times of their keys; they equal the frames unless the scene remaps time.
+        times: Times of their keys, equal to the frames unless the scene remaps time.
         armatures: The recording of each armature.
         is_foreign: Whether another computer may have recorded it.
     """
@@ -78,7 +78,6 @@ class _Recorder:
     """Records the bones of one armature."""
 
     def __init__(self, selection: BakeSelection, count: int) -> None:
-        """Allocate the recording for a number of frames."""
         self._armature = selection.armature
         self._storing = Storing(selection.armature, selection.bones)
         self._places = np.array(selection.bones)

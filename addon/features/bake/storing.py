@@ -13,10 +13,10 @@ from ...blender.skeleton import Skeleton
 from ...blender.turns import Numbers
 
 EVEN = 1e-4
-"""Deviation of squared axes from a uniform scale; below it, shear is at most half of it."""
+"""Deviation of squared axes from a uniform scale; below it, the shear is at most half as large."""
 
 Loss = tuple[float, int]
-"""A distance in meters, and the index of the bone farthest from its pose; -1 if none is off."""
+"""A distance in meters, and the index of the bone farthest from its pose; -1 for none."""
 
 
 class Storing:

@@ -24,7 +24,7 @@ from .settings import FabrikPart
 
 
 def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Refuse a part whose bones do not exist or are posed by constraints or drivers.
+    """Refuse a part whose bones don't exist, or are posed by constraints or drivers.
 
     Raises:
         ProblemError: With the reason.
@@ -48,7 +48,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
 
 
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Add the constraint of a part, and an Empty as its target that keeps the current pose."""
+    """Add a part's constraint; its target is an Empty, placed to keep the current pose."""
     if part.kind == "HEAD":
         item = add_look(armature, part.bone, chain_count=part.chain_count)
     else:
@@ -66,7 +66,7 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
 
 
 def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Add a pole that keeps the current pose to a limb of several bones."""
+    """Add a pole that keeps the current pose to a limb with several bones."""
     if part.chain_count < 2:
         return
     index = cast(int, index_of(armature, part))
@@ -77,15 +77,15 @@ def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
 
 
 def add_hinges(armature: bpy.types.Object, part: FabrikPart, shown: dict[str, Matrix]) -> str:
-    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
+    """Limit a limb's inner joints to their flexion axes, unless they are animated or limited.
 
     Args:
         armature: The armature.
         part: The limb.
-        shown: The displayed pose, which stays.
+        shown: The displayed pose, which is kept.
 
     Returns:
-        A note if its pose keeps it from having hinges.
+        A note if its pose rules out hinges.
     """
     item = settings(armature).constraints[cast(int, index_of(armature, part))]
     chain = named_chain(item, pose_bones(armature)[item.bone])

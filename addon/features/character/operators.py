@@ -49,21 +49,18 @@ CONTROL_ITEMS = (
 
 
 def _set_up_refusal(context: bpy.types.Context) -> str:
-    """Ask for a character that is not set up yet."""
     if is_set_up(character_settings(active_armature(context))):
         return msg("The character is already set up: remove its setup first")
     return ""
 
 
 def _no_set_up_refusal(context: bpy.types.Context) -> str:
-    """Ask for a character that is set up."""
     if is_set_up(character_settings(active_armature(context))):
         return ""
     return msg("The character isn't set up")
 
 
 def _part_refusal(context: bpy.types.Context) -> str:
-    """Ask for a selected part."""
     character = character_settings(active_armature(context))
     if 0 <= character.active_part < len(character.parts):
         return ""
@@ -71,7 +68,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
 
 
 def _meant_bone(context: bpy.types.Context) -> str:
-    """Return the name of the bone of the character that the user means; empty without one."""
+    """Return the bone of the character that the user means; empty without one."""
     active = cast(bpy.types.Armature, active_armature(context).data).bones.active
     return "" if active is None else active.name
 
@@ -197,11 +194,11 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
             )
         if result.most:
             text += msg(", {keys:,} keys instead of {most:,}", keys=result.keys, most=result.most)
-        said = [result.problem, _moved(context, result), *result.notes, missing]
-        return joined(". ", [text, *filter(None, said)])
+        sentences = [result.problem, _moved(context, result), *result.notes, missing]
+        return joined(". ", [text, *filter(None, sentences)])
 
     def _prefer_empties(self, armature: bpy.types.Object) -> None:
-        """Use Empties by default where no bones can be added."""
+        """Use Empties by default if no bones can be added."""
         if not self.properties.is_property_set("controls") and uneditable_problem(armature):
             self.controls = "EMPTY"
 
@@ -234,7 +231,7 @@ class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     keep_controls: bool = KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it, and say how many constraints there were."""
+        """Remove it, and report how many constraints were removed."""
         count = remove(active_armature(context), self.keep_controls)
         if self.keep_controls:
             return counted(
@@ -283,7 +280,7 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
 
 
 def _moved(context: bpy.types.Context, result: SetUpResult) -> str:
-    """Return the bone that moved farthest, if the move is visible; empty otherwise."""
+    """Return a message on the bone that moved farthest; empty if the move isn't visible."""
     if not result.moved:
         return ""
     return msg(
@@ -300,7 +297,7 @@ PARTS = {
     "SPINE": (msg("{count} spine"), msg("{count} spines")),
     "HEAD": (msg("{count} head"), msg("{count} heads")),
 }
-"""The templates of the numbers of parts, by kind."""
+"""Templates for the number of parts, by kind."""
 
 
 def _listed(kinds: list[str]) -> str:

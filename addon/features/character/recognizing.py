@@ -28,7 +28,7 @@ from .settings import FabrikCharacter, FabrikPart, add_part, character_settings
 LIMBS = ("ARM", "LEG")
 
 MAX_NECK_BONES = 3
-"""The most bones that turn with a head, including the head itself."""
+"""Maximum number of bones that turn with a head, including the head."""
 
 
 class RecognizedPart(NamedTuple):
@@ -44,7 +44,7 @@ class Recognition(NamedTuple):
 
     Attributes:
         parts: The parts of a character, parents first.
-        missing: A sentence on missing parts; empty if it's complete.
+        missing: A sentence on missing parts; empty if the character is complete.
         frame: The examined frame of the animation; None for the rest pose.
     """
 
@@ -58,8 +58,8 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
 
     Args:
         armature: The armature object.
-        bone: A bone of the character, if there may be several in the armature. If it isn't part
-            of any, the first character is used.
+        bone: A bone of the character, as an armature may have several. If it isn't part of any, the
+            first character is used.
 
     Raises:
         ProblemError: If the armature has no limbs.
@@ -84,7 +84,7 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
 
 
 def _short_spine(body: Body) -> str:
-    """Return a sentence on a spine of one bone, which gets no IK; empty for any other."""
+    """Return a sentence on a spine with a single bone, which gets no IK; otherwise empty."""
     trunk = _trunk(body)
     if len(trunk) != 1:
         return ""
@@ -107,7 +107,7 @@ def _skipped_figures(others: Sequence[str]) -> str:
 
 
 def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
-    """Replace the listed parts of a character."""
+    """Replace a character's listed parts."""
     character.parts.clear()
     for part in parts:
         item = add_part(character, part.bone)
@@ -122,9 +122,9 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
 
 
 def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
-    """Return the bones of a part as a limb; an arm or leg may have a hand or foot after them.
+    """Return a part's bones as a limb; an arm or leg may also have a hand or foot.
 
-    It has fewer bones than the part if the armature ends first.
+    The limb has fewer bones than the part if the armature has too few.
     """
     is_limb = part.kind in LIMBS
     limb = body_of(armature, part.bone).limb_ending(part.bone) if is_limb else None
@@ -149,7 +149,7 @@ def _parts(body: Body) -> list[RecognizedPart]:
 
 
 def _trunk(body: Body) -> tuple[int, ...]:
-    """Return the bones of the spine up to the chest; some carry the arms on the neck."""
+    """Return the spine's bones up to the chest; in some characters the neck carries the arms."""
     spine = body.anatomy.spine[: body.chest + 1] if body.rig.is_keyed else ()
     while spine and "neck" in words_of(body.names[spine[-1]]):
         spine = spine[:-1]
@@ -157,9 +157,9 @@ def _trunk(body: Body) -> tuple[int, ...]:
 
 
 def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[SwitchState]:
-    """Switch limbs to their FK controls, which IK then poses, where a rig has them.
+    """Switch limbs to their FK controls in the rig, which IK then poses.
 
-    The controls are posed as the limbs are shown, and keyed at the frames of their animation.
+    The controls take the displayed pose, and are keyed at the frames where the limbs are animated.
 
     Args:
         armature: The armature.
@@ -169,8 +169,8 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         The previous states of the limbs.
 
     Raises:
-        ProblemError: If a switch is animated, or the controls cannot be keyed; then nothing has
-            changed.
+        ProblemError: If a switch is animated, or the controls can't be keyed; nothing has changed
+            then.
     """
     body = body_of(armature)
     limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
@@ -181,7 +181,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
 
 
 def restore_switches(armature: bpy.types.Object) -> None:
-    """Restore the FK switches from before `switch_to_fk`, and the poses of controls."""
+    """Restore the FK switches and the poses of controls from before `switch_to_fk`."""
     character = character_settings(armature)
     for state in states_in(character.switches):
         restore_switch(armature, state)

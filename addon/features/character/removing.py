@@ -28,21 +28,21 @@ def index_of(armature: bpy.types.Object, part: FabrikPart) -> int | None:
 def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
     """Remove everything that setting up added; return the number of constraints removed.
 
-    Controls that something else uses are kept.
+    Keeps controls that something else uses.
 
     Args:
         armature: The armature.
         keep_controls: Whether to keep the other controls as well.
 
     Raises:
-        ProblemError: If an armature with control bones cannot be shown; then nothing has changed.
+        ProblemError: If an armature with control bones can't be shown; nothing has changed then.
     """
     character = character_settings(armature)
     ends = [end for part in character.parts for end in _ends_of(armature, part)]
     controls = character.controls
     edited = () if keep_controls else {ob for ob, bone in ends if bone and ob != controls}
     if controls is not None:
-        settings(controls).is_control = True  # Files of earlier versions do not have it.
+        settings(controls).is_control = True  # Files of earlier versions lack it.
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     with staged(layer, [*edited]) if edited else nullcontext():
         indices = {i for part in character.parts if (i := index_of(armature, part)) is not None}
@@ -59,7 +59,7 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
 
 
 def _ends_of(armature: bpy.types.Object, part: FabrikPart) -> list[Control]:
-    """Return the target, the pole and the other controls that were added for a part."""
+    """Return the target, the pole and the other controls added for a part."""
     index = index_of(armature, part)
     item = None if index is None else settings(armature).constraints[index]
     named = [] if item is None else named_controls(armature, item)
@@ -81,7 +81,7 @@ def forget_removed(armature: bpy.types.Object) -> None:
 
 
 def _forget_part(armature: bpy.types.Object, part: FabrikPart) -> None:
-    for line in filter(None, part.hinges.split("\n")):  # Files of earlier versions have it here.
+    for line in filter(None, part.hinges.split("\n")):  # Files of earlier versions store it here.
         bone: Any = pose_bones(armature).get(line.rsplit("\t", 6)[0])
         if bone is not None:
             bone.fabrik_joint.limit_type = "NONE"

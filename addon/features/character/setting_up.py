@@ -37,7 +37,7 @@ from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
 
 SEEN: Final = 1e-3
-"""The least movement of a bone to be reported, as a fraction of the character's size."""
+"""Smallest reported movement of a bone, as a fraction of the character's size."""
 
 
 class Options(NamedTuple):
@@ -45,13 +45,13 @@ class Options(NamedTuple):
 
     Attributes:
         controls: The kind of targets and poles: ``'EMPTY'``, ``'BONE'`` for bones of the character,
-            or ``'ARMATURE'`` for those of a new armature.
+            or ``'ARMATURE'`` for bones of a new armature.
         poles: Whether arms and legs get pole targets.
-        hinges: Whether elbows and knees get limits, if they are not animated.
+        hinges: Whether elbows and knees get limits, unless they are animated.
         animation: Whether the controls are keyed to keep the animation.
         parent: What control bones are parented to.
-        roll: Whether feet get controls that roll them, if targets are bones of the character.
-        error: The largest distance of a joint between keys of the controls, as a fraction of the
+        roll: Whether feet get roll controls, if targets are bones of the character.
+        error: Largest error of a joint between keys of the controls, as a fraction of the
             character's size; 0 keys every frame.
     """
 
@@ -69,14 +69,14 @@ class SetUpResult(NamedTuple):
 
     Attributes:
         frames: The number of frames at which the controls were keyed.
-        difference: The largest distance from the pose before, in world space.
-        problem: The reason for a difference beyond rounding, or empty.
-        notes: What was left out to keep the pose.
+        difference: Largest distance from the previous pose, in world space.
+        problem: The reason for a difference beyond rounding; otherwise empty.
+        notes: Notes on what was left out to keep the pose.
         moved: The bone that moved farthest, if the move is visible; empty otherwise.
-        moved_at: The frame at which it did.
+        moved_at: The frame of that move.
         distance: How far it moved, in world space.
-        keys: The number of keys of the controls, in all array elements; 0 if every frame has them.
-        most: Their number with keys at every frame.
+        keys: Number of keys of the controls, in all array elements; 0 if every frame has keys.
+        most: Number of keys with a key at every frame.
     """
 
     frames: int
@@ -91,15 +91,15 @@ class SetUpResult(NamedTuple):
 
     @property
     def is_off(self) -> bool:
-        """Whether the pose is not that from before."""
+        """Whether the pose differs from the previous one."""
         return bool(self.problem or self.moved)
 
 
 def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
-    """Add constraints, controls and limits to the used parts of a character not set up yet.
+    """Add constraints, controls and limits to the enabled parts of a character.
 
     Raises:
-        ProblemError: If that is impossible; then nothing has changed.
+        ProblemError: If that is impossible; nothing has changed then.
     """
     parts = [part for part in character_settings(armature).parts if part.use]
     if not parts:
@@ -126,12 +126,12 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
 def _measured(
     armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options, span: Span
 ) -> SetUpResult:
-    """Add everything. Return the result, with the bone that visibly moved farthest."""
+    """Add everything, and return the result with the bone that visibly moved farthest."""
     size, names = body_of(armature, parts[0].bone).size, pose_bones(armature).keys()
     points = _points_at(armature, span)
     result = _build(armature, parts, options, span)
     if options.error and result.frames > 2:
-        from .sparse_keys import controlled_parts, thin_keys  # Which use numpy.
+        from .sparse_keys import controlled_parts, thin_keys  # These use numpy.
 
         indices = [cast(int, index_of(armature, part)) for part in parts]
         controlled = controlled_parts(armature, indices)
@@ -161,7 +161,7 @@ def _build(
     notes: list[str] = []
     limbs = [part for part in parts if part.kind in LIMBS]
     for part in limbs:
-        # A straight limb bends as its hinges let it, which is where its pole has to be.
+        # A straight limb bends as its hinges allow, so its pole must be on that side.
         if options.hinges:
             notes.append(add_hinges(armature, part, shown))
         if options.poles:
@@ -183,7 +183,7 @@ def _build(
 
 
 def _span(frames: Sequence[float]) -> Span:
-    """Return the frames at which the controls are keyed, or else the current one."""
+    """Return the frames at which to key the controls, otherwise the current frame."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     return Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
 
@@ -191,13 +191,13 @@ def _span(frames: Sequence[float]) -> Span:
 def _points_at(
     armature: bpy.types.Object, span: Span, names: Sequence[str] = ()
 ) -> list[list[float]]:
-    """Return three points of bones at each frame, in armature space; of all bones by default."""
+    """Return three points per bone at each frame, in armature space; all bones by default."""
     with restored_frame(span):
         return [_points(armature.evaluated_get(shown), names) for shown in span.visit()]
 
 
 def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
-    """Return the head, the tail and a point as far to the side, which shows twist."""
+    """Return each bone's head, tail, and a point a bone length to the side, which shows twist."""
     bones = pose_bones(shown)
     heads, tails, matrices = (
         floats(bones, name, size) for name, size in (("head", 3), ("tail", 3), ("matrix", 16))
@@ -227,18 +227,18 @@ def _use_bones(
 
 
 def _snap(armature: bpy.types.Object, parts: Sequence[FabrikPart], span: Span) -> SnapResult:
-    """Move the controls to where the FK pose needs them, now or keyed at each of the frames."""
+    """Move the controls to where the FK pose needs them, now or with keys at each frame."""
     heads = [part for part in parts if part.kind == "HEAD"]
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
         _snap_look_target(armature, part, span)
-    # An end of a limb may be its target, and is animated already.
+    # The end of a limb may be its target, which is already animated.
     still = {part.bone for part in parts}
     return snap_to_fk(armature, indices, span, still) if indices else SnapResult(0.0, "")
 
 
 def _snap_look_target(armature: bpy.types.Object, part: FabrikPart, span: Span) -> None:
-    """Move the target of a head to where the FK pose looks, at a constant distance."""
+    """Move a head's target to where the FK pose looks, at a constant distance."""
     item = settings(armature).constraints[cast(int, index_of(armature, part))]
     target = cast(bpy.types.Object, item.target)
     rig = skeleton_of(target) if item.subtarget else None

@@ -1,4 +1,4 @@
-"""The parts of a character, and what setting up added to them."""
+"""The parts of a character, and what setting it up added to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FabrikPart(bpy.types.PropertyGroup):
         soft_max=8,
         **OPTIONS,
     )
-    # What setting up added, so that it can be removed.
+    # What setting it up added, so that it can be removed.
     key: int = defined("Identifier", "Constraint that was added", **HIDDEN)
     target: bpy.types.Object | None = defined("Target", "Target that was added", **HIDDEN)
     subtarget: str = defined("Bone", "Control bone that was added", **HIDDEN)
@@ -45,7 +45,7 @@ class FabrikPart(bpy.types.PropertyGroup):
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):
-    """A character: its parts, and what setting up added beside them."""
+    """A character: its parts, and what else setting it up added."""
 
     parts: ItemList[FabrikPart] = defined(
         "Parts",
@@ -65,7 +65,7 @@ def character_settings(armature: bpy.types.Object) -> FabrikCharacter:
 
 
 def add_part(character: FabrikCharacter, bone: str) -> FabrikPart:
-    """Add a part that ends at a bone to those of a character."""
+    """Add a part that ends at a bone to a character."""
     name = free_among(character.parts, bone)
     part = character.parts.add()
     part.name, part.bone = name, bone

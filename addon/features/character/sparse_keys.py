@@ -1,4 +1,4 @@
-"""Replacing keys of controls at every frame by fewer keys, within an error of each joint."""
+"""Replacing keys of controls at every frame by fewer keys, within an error for each joint."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ...plan.planner import chains_in
 from ...settings.properties import settings
 
 LEVER = 0.1
-"""How far a joint is expected to move with a pole or with the target of a gaze, as a fraction.
+"""Expected movement of a joint per movement of its pole or gaze target, as a fraction.
 Measurements replace it."""
 
 MARGIN = 1.5
-"""How much nearer than in proportion a curve gets where a joint is off: errors of controls add."""
+"""Factor by which a curve gets closer than in proportion, because errors of controls add up."""
 
 ROUNDS = 6
-"""The number of plays after which keys are added where joints are still off."""
+"""Number of playbacks after which frames with joints that are still off get keys."""
 
 
 class Control(NamedTuple):
@@ -38,7 +38,7 @@ class Control(NamedTuple):
     Attributes:
         object: Its object.
         bone: The name of its bone; empty for the object itself.
-        leverage: How far a joint moves with it, as a fraction, before it is measured.
+        leverage: Expected movement of a joint per movement of the control, until it is measured.
     """
 
     object: bpy.types.Object
@@ -47,14 +47,14 @@ class Control(NamedTuple):
 
 
 class Controlled(NamedTuple):
-    """What a constraint poses, and the controls that pose it.
+    """The bones that a constraint poses, and their controls.
 
     Attributes:
         controls: Its target, its pole, and the controls of a foot.
-        bones: The indices of its bones and their descendants: an elbow depends on the chest.
-        turned: Those that rotations of its controls move.
-        arm: How far they are from the end of the chain at rest, in armature space: the lever arm
-            of a rotation.
+        bones: Indices of its bones and their descendants, as an elbow depends on the chest.
+        turned: Indices of the bones that rotations of its controls move.
+        arm: Lever arm of a rotation: their distance from the end of the chain in the rest pose, in
+            armature space.
     """
 
     controls: list[Control]
@@ -64,7 +64,7 @@ class Controlled(NamedTuple):
 
 
 def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list[Controlled]:
-    """Return what constraints of an armature pose, with their controls."""
+    """Return what constraints of an armature pose, and their controls."""
     chains = {chain.item: chain for chain in chains_in(armature)}
     rig, items = skeleton_of(armature), settings(armature).constraints
     parts: list[Controlled] = []
@@ -89,11 +89,11 @@ def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list
 
 
 class KeyCount(NamedTuple):
-    """How many keys controls have, in all array elements.
+    """The number of keys of controls, in all array elements.
 
     Attributes:
         keys: The number of keys.
-        most: Their number with a key at every frame.
+        most: The number with a key at every frame.
     """
 
     keys: int
@@ -105,14 +105,13 @@ class _Channel:
 
     Attributes:
         rows: Its values at each frame, frames × components.
-        tolerances: The largest error of the curve at each frame and halfway to the next, in its
-            unit or in radians.
+        tolerances: Maximum error of the curve at each frame and halfway to the next, in the
+            channel's unit or in radians.
         required: The frames that always have keys, counted from the first.
         knots: The frames that have keys.
     """
 
     def __init__(self, owner: Any, mode: int, rows: Numbers, tolerance: float) -> None:
-        """Take the values, without keys yet."""
         self.rows, self._samples = rows, with_halves(rows)
         self.tolerances = np.full(len(self._samples), tolerance)
         self.required, self.knots = {len(rows) - 1}, [0]
@@ -134,7 +133,7 @@ class _Channel:
             put_keys(curves.at(path, i, group), times, column.tolist(), *slopes)
 
     def _next(self, first: int) -> int:
-        """Return the last frame up to which a single span from a key is near enough."""
+        """Return the last frame that a single span from a key reaches within the error."""
         most = min(frame for frame in self.required if frame > first)
         good, bad = first + 1, first + 2
         while bad <= most and self._is_near(first, bad):
@@ -157,13 +156,13 @@ class _Channel:
         return fitted(self._samples, self.tolerances, 2 * first, 2 * last)
 
     def tighten(self, excess: Numbers, is_last: bool) -> bool:
-        """Bring the curve nearer to its values where joints are off; return whether that helps.
+        """Bring the curve closer to its values where joints are off; return whether that helps.
 
-        At each frame it gets as much nearer as joints are farther off there. In the last rounds it
-        gets keys where they are off, and is exact there.
+        The farther off the joints are at a frame, the closer the curve gets there. In the last
+        rounds, frames where they are off get keys, so that the curve is exact there.
 
         Args:
-            excess: The error of the joints at each frame, as a multiple of the allowed one.
+            excess: The error of the joints at each frame, as a multiple of the allowed error.
             is_last: Whether to add keys.
         """
         off = {*np.flatnonzero(excess > 1.0).tolist()} - {0}
@@ -181,16 +180,16 @@ def thin_keys(
     frames: Sequence[float],
     error: float,
 ) -> KeyCount:
-    """Thin the keys of controls, and play them back until each joint is within an error.
+    """Thin the keys of controls, playing them back until each joint is within an error.
 
-    Where a joint is farther off, the controls of its limb must be closer by the same factor. A
+    Where a joint is too far off, the controls of its limb must get closer by the same factor. A
     nearly straight limb bends by many times as much as its ends approach each other.
 
     Args:
         armature: The armature.
-        parts: What they pose.
+        parts: The posed parts.
         frames: The keyed frames, ascending.
-        error: The largest distance of a joint from its previous place, in armature space.
+        error: Maximum distance of a joint from its previous location, in armature space.
     """
     whole = range(ceil(frames[0]), floor(frames[-1]) + 1)
     scene = cast(bpy.types.Scene, bpy.context.scene)
@@ -222,7 +221,7 @@ def _channels(
     channels: list[_Channel] = []
     for ob, bone, leverage in part.controls:
         owner: Any = pose_bones(ob)[bone] if bone else ob
-        # A bone of the armature is in its space, an Empty in the world.
+        # Bones are in armature space, Empties in world space.
         scale = 1.0 if bone else armature.matrix_world.median_scale
         tolerances = {
             LOCATION: error * scale / leverage,

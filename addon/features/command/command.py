@@ -33,12 +33,11 @@ INVALID, MISMATCH = 2, 1
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise the message as a problem, so that it is printed like any other."""
+        """Raise the message as a problem, so that it is printed like all others."""
         raise ProblemError(f"{message}; use --help for a list of options")
 
 
 def _path(text: str) -> Path:
-    """Return the path of an argument."""
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError("specify a file name")
     return Path(text)
@@ -191,7 +190,7 @@ def _simulate_outdated(file: Path, processes: int) -> bool:
 def _recorded(
     args: Any, digest: bytes, selections: list[BakeSelection], frames: range
 ) -> Recording | None:
-    """Return the recording of parts, or of a part; None where the bake itself records."""
+    """Return the recording of parts, or of a part; None if the bake itself records."""
     from ..bake import parts, recording
 
     if args.merge:
@@ -218,7 +217,6 @@ def _recorded_elsewhere(
 
 
 def _open(path: Path) -> bytes:
-    """Open a file and return its digest."""
     from ..bake.parts import digest_of
 
     refuse_irregular(path, is_written=False)

@@ -1,8 +1,8 @@
 """Splitting the work of a command between several Blender processes on this computer.
 
-Each process opens the same file, and writes its results to another. Frames are independent, and so
-are the simulations of armatures: a process also simulates what its armatures depend on. The
-results therefore equal those of a single process bit for bit.
+Each process opens the same file, and writes its results to another. Frames are independent. So are
+simulations of armatures: a process also simulates what its armatures depend on. The results
+therefore equal those of a single process bit for bit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAME = "fabrik_bake"
 
 
 def count_of(jobs: int) -> int:
-    """Return how many processes ``--jobs`` requests; 0 requests as many as there are processors.
+    """Return the number of processes that ``--jobs`` requests; 0 means one per processor.
 
     Raises:
         ProblemError: If it is negative, or Blender can't be started.

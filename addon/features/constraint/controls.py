@@ -42,7 +42,7 @@ def _exists(ob: bpy.types.Object, bone: str) -> bool:
 
 
 class FABRIK_OT_controls_select(Working, bpy.types.Operator):
-    """Select the targets and poles of the selected limbs, or of all."""
+    """Select the targets and poles of the selected limbs, or of all limbs."""
 
     bl_idname = "fabrik.controls_select"
     bl_label = "Select Controls"
@@ -93,12 +93,13 @@ def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
 
 
 def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:
-    """Return the controls, in Pose Mode, of selected bones that constraints pose; by bone.
+    """Return the controls of the selected bones that constraints pose, by bone.
+
+    Only includes controls in Pose Mode.
 
     Args:
         context: The context.
-        turns: Whether the controls will be rotated. Controls that would have no effect are left
-            out.
+        turns: Whether the controls will be rotated. Omits controls on which this has no effect.
     """
     taken: dict[Handle, Handle] = {}
     for bone, chain in posed_alone(context, turns).items():
@@ -110,21 +111,22 @@ def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:
 
 
 def _moves_by_key(context: bpy.types.Context) -> bool:
-    """Return whether G and R transform in Blender's keymap, unlike in Industry Compatible."""
+    """Return whether G and R transform in the keymap; in Industry Compatible they don't."""
     configs = cast(bpy.types.WindowManager, context.window_manager).keyconfigs
     keymaps: Any = configs.active.keymaps if configs.active else {}
     shared = [keymaps[name] for name in ("Pose", "3D View") if name in keymaps]
     items = [item for keymap in shared for item in keymap.keymap_items]
-    # A Blender without a window has no keymaps.
+    # Without a window there are no keymaps.
     return not items or any(
         item.idname == "transform.translate" and item.type == "G" for item in items
     )
 
 
 def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
-    """Leave the key to Blender unless IK poses a selected bone whose control it would move.
+    """Leave the key to Blender unless it would move the IK control of a selected bone.
 
-    What was just moved can be adjusted in the redo panel, although its control is selected by then.
+    A move that was just made can be adjusted in the redo panel, even though its control is then
+    selected.
     """
     last = cast(bpy.types.WindowManager, context.window_manager).operators[-1:]
     if context.mode == "POSE" and any(op.bl_idname.startswith(MOVING) for op in last):
@@ -135,12 +137,12 @@ def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
 
 
 def _turn_refusal(context: bpy.types.Context) -> str:
-    """Pass the key to Blender unless a control would rotate."""
+    """Leave the key to Blender unless a control would rotate."""
     return _take_refusal(context, turns=True)
 
 
 class TakingControls(Refusing):
-    """Selects the controls of the selected bones posed by IK, so that Blender moves these.
+    """Selects the controls of selected bones posed by IK, so that Blender moves them instead.
 
     Attributes:
         turns: Whether Blender then rotates them.
@@ -150,13 +152,13 @@ class TakingControls(Refusing):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         """Select them."""
-        updated()  # The redo panel undoes before, and Blender's own step needs matrices then.
+        updated()  # The redo panel undoes first, and Blender's operator then needs matrices.
         taken = _taken(context, self.turns)
         select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        """Select them, and the bones again if the move is cancelled."""
+        """Select them, and reselect the bones if the move is cancelled."""
         bones = _selected(context)
         done = self.execute(context)
         controls = [pose_bones(ob)[name] for ob, name in _selected(context)]
@@ -212,7 +214,7 @@ MOVING = ("FABRIK_OT_control_",)
 
 
 class FABRIK_OT_control_move(bpy.types.Macro):
-    """Move the controls of the selected bones that IK poses."""
+    """Move the IK controls of the selected bones."""
 
     bl_idname = "fabrik.control_move"
     bl_label = "Move Control"
@@ -221,7 +223,7 @@ class FABRIK_OT_control_move(bpy.types.Macro):
 
 
 class FABRIK_OT_control_rotate(bpy.types.Macro):
-    """Rotate the controls of the selected bones that IK poses."""
+    """Rotate the IK controls of the selected bones."""
 
     bl_idname = "fabrik.control_rotate"
     bl_label = "Rotate Control"
@@ -233,7 +235,7 @@ MACROS = (
     (FABRIK_OT_control_move, FABRIK_OT_controls_take, "TRANSFORM_OT_translate"),
     (FABRIK_OT_control_rotate, FABRIK_OT_controls_turn, "TRANSFORM_OT_rotate"),
 )
-"""Macros of selecting the controls and of one of Blender's operators."""
+"""Macros that select the controls, then run one of Blender's operators."""
 
 _register, _unregister = registering(__name__)
 

@@ -41,8 +41,8 @@ STATE_ICONS = {
 }
 
 SENTENCE = 3
-"""Lines reserved for the sentence below the state, so that nothing below moves if it changes while
-a target or setting is dragged."""
+"""Lines reserved for the sentence below the state. Without them, everything below would move
+when it changes while a target or setting is dragged."""
 
 AT_REST = msg("Showing the rest position")
 

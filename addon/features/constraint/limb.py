@@ -27,7 +27,7 @@ from ...ui.selecting import Handle, select_alone
 
 
 def _added(items: Sequence[Any]) -> str:
-    """Return the report of new constraints, with the names that an animator uses."""
+    """Return the report on new constraints, with names that animators use."""
     tips = listed([item.name for item in items])
     ends = [item.subtarget or item.target.name for item in items]
     targets = listed([*dict.fromkeys(ends)])
@@ -35,12 +35,10 @@ def _added(items: Sequence[Any]) -> str:
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
-    """Ask for Pose Mode and an active bone."""
     return tip_refusal(context, "a hand, a foot or a bone of a limb")
 
 
 def _pose_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature that shows its pose."""
     bone: Any = context.active_pose_bone
     return rest_problem(bone.id_data)
 
@@ -147,7 +145,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         planner.discard_if_outdated()  # Bones may have been renamed.
         self._forget_other()
         target = self._target(context, active.id_data)
-        # The defaults are those of the active limb; the others may differ.
+        # The defaults suit the active limb; other limbs may differ.
         names = _names_in(active.id_data, selected)
         limb, is_hand = find_limbs(active.id_data, names, self.use_finger)[0]
         self._set_defaults(active.id_data, limb, is_hand and target is None)
@@ -207,7 +205,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         return [_added([items[i] for i in indices]), *notes, *warnings]
 
     def _set_defaults(self, armature: bpy.types.Object, limb: Limb, is_hand: bool) -> None:
-        """Set the options that weren't chosen to what suits a limb."""
+        """Set the options that the user didn't choose to suit a limb."""
         if not self.properties.is_property_set("use_rotation"):
             self.use_rotation = is_hand
         if not self.properties.is_property_set("chain_count"):
@@ -216,7 +214,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
             self.controls = "EMPTY"
 
     def _add_other_sides(self, armature: bpy.types.Object, limbs: list[Limb]) -> list[str]:
-        """Add the limbs opposite to some limbs to these, and return a message for each missing."""
+        """Add the opposite limbs to the list, and return a message for each missing limb."""
         notes: list[str] = []
         for limb in [*limbs]:
             other = other_limb(armature, limb)
@@ -254,7 +252,6 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
 
 
 def _names_in(armature: bpy.types.Object, bones: Iterable[Any]) -> list[str]:
-    """Return the names of the pose bones of an armature."""
     return [bone.name for bone in bones if bone.id_data == armature]
 
 
@@ -269,7 +266,7 @@ def _refuse(armature: bpy.types.Object) -> None:
 
 
 def _new_bones(armature: bpy.types.Object) -> list[Handle]:
-    """Return the bones that the active constraint, the first new one, and later ones reach for."""
+    """Return the target bones of the active constraint, the first new one, and of later ones."""
     items: Any = settings(armature).constraints[settings(armature).active_index :]
     return [(item.target, item.subtarget) for item in items if item.subtarget]
 

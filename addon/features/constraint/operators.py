@@ -34,7 +34,6 @@ from ...ui.sections import has_tip
 
 
 def _order_refusal(context: bpy.types.Context) -> str:
-    """Ask for at least two constraints whose order can be changed."""
     armature = active_armature(context)
     if len(settings(armature).constraints) < 2:
         return msg("There is only one constraint")
@@ -44,7 +43,6 @@ def _order_refusal(context: bpy.types.Context) -> str:
 
 
 def _pole_refusal(context: bpy.types.Context) -> str:
-    """Ask for a constraint that supports a pole, but has none."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not kind_of(item.solver).reaches:
         return msg(
@@ -60,7 +58,6 @@ def _pole_refusal(context: bpy.types.Context) -> str:
 
 
 def _offset_refusal(context: bpy.types.Context) -> str:
-    """Ask for a constraint with a tip bone and a target."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not item.bone:
         return msg("No tip bone: choose the last bone of the chain")
@@ -178,7 +175,6 @@ def _remove(context: bpy.types.Context, places: Sequence[ListEntry], keep_contro
 
 
 def _clear_refusal(context: bpy.types.Context) -> str:
-    """Ask for selected bones with constraints."""
     if context.mode != "POSE" or not entries_of(context.selected_pose_bones or ()):
         return msg("Select bones with FABRIK IK in Pose Mode")
     return ""
@@ -286,7 +282,6 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
 
 
 def _save_refusal(context: bpy.types.Context) -> str:
-    """Ask for an add-on that is enabled in the preferences."""
     return "" if stored_defaults() else msg("The add-on isn't enabled in the preferences")
 
 
@@ -310,7 +305,6 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
 
 
 def _reset_refusal(_context: bpy.types.Context) -> str:
-    """Ask for changed defaults."""
     return "" if changed_defaults() else msg("New constraints already use the factory defaults")
 
 

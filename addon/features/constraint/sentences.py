@@ -85,7 +85,7 @@ def _is_beside(root: Vec, target: Vec, pole: Vec) -> bool:
 
 
 def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) -> Message:
-    """Return a sentence that says whose settings are shown.
+    """Return a sentence that names the owner of the settings shown.
 
     Args:
         armature: The armature of the constraint.
@@ -112,7 +112,7 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
 def notes_of(context: bpy.types.Context, turns: bool = False) -> list[tuple[Any, str]]:
     """Return notes on selected bones posed by constraints, each with what to move.
 
-    Each has its position in world space.
+    Each note has a position in world space.
 
     Args:
         context: The context.
@@ -158,7 +158,7 @@ def _selected(context: bpy.types.Context) -> list[Handle]:
 
 
 def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPlan]:
-    """Return, by selected bone, the constraint that alone moves or, if ``turns``, rotates it."""
+    """Return the constraints that alone move or, if ``turns``, rotate selected bones, by bone."""
     if known() is None:
         return {}
     pairs = [(bone, chain) for bone in _selected(context) for chain in _posing_alone(*bone, turns)]
@@ -175,7 +175,7 @@ def _posing_alone(armature: bpy.types.Object, bone: str, turns: bool) -> list[Ch
 
 
 def control_of(chain: ChainPlan, bone: str) -> tuple[bpy.types.Object | None, str]:
-    """Return the control that moves a bone of a chain: its target, or the control of its toes."""
+    """Return the control that moves a bone of a chain: its target, or its toe control."""
     if chain.roll is not None and chain.rig.index[bone] == chain.roll.toe:
         return chain.rig.object, chain.rig.names[chain.controls[-1].bone]
     item = settings(chain.rig.object).constraints[chain.item]
@@ -183,9 +183,9 @@ def control_of(chain: ChainPlan, bone: str) -> tuple[bpy.types.Object | None, st
 
 
 def _poses_alone(chain: ChainPlan, bone: int, turns: bool) -> bool:
-    """Return whether a chain that follows a target poses a bone, whatever its FK pose is.
+    """Return whether a chain with a target poses a bone regardless of its FK pose.
 
-    A hand at the tip that doesn't copy the target's rotation is only placed by it.
+    A hand at the tip that doesn't copy the target's rotation is only moved by it.
     """
     item = settings(chain.rig.object).constraints[chain.item]
     if not has_target(item.solver) or not is_on(chain) or item.influence < 1.0:

@@ -1,7 +1,7 @@
 """A shot: the poses of a chain or body whose frames are all solved together.
 
 Each frame is solved again from its stored pose, or from an interpolated pose between frames, with
-the smallest change. So the tip reaches a target even if it has moved since, and all features of
+the smallest change. The tip therefore reaches a target that has moved since, and all features for
 single frames work here too.
 """
 
@@ -35,7 +35,7 @@ class FabrikShot(bpy.types.PropertyGroup):
 
 
 class StoredPose(NamedTuple):
-    """The pose of a frame: the local rotations of the bones, and the location of the first bone."""
+    """The pose of a frame: the bones' local rotations, and the first bone's location."""
 
     rotations: tuple[Quat, ...]
     location: Vec
@@ -80,7 +80,6 @@ class Shot:
     """
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._blob = b""
@@ -113,7 +112,7 @@ class Shot:
 
 
 def _between(a: StoredPose, b: StoredPose, factor: float) -> StoredPose:
-    """Interpolate between two poses."""
+    """Return the pose interpolated between two poses."""
     if factor == 0.0 or factor == 1.0:
         return b if factor else a
     pairs = zip(a.rotations, b.rotations, strict=True)

@@ -42,7 +42,7 @@ class ShotSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of a constraint: the first continuous one of a body."""
+        """Set the armature, and the index of a constraint: the first continuous one of a body."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._index = index
@@ -88,7 +88,7 @@ class ShotSimulation:
         self._bones = len(unit.bones)
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Collect the problem of a frame; None if the constraint can't be solved at that frame."""
+        """Collect the problem of a frame, or None if the constraint can't be solved there."""
         unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
@@ -120,7 +120,7 @@ class ShotSimulation:
 
 
 def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
-    """Replace missing poses by the previous pose or, at the start, by the first pose."""
+    """Replace missing poses by the previous pose or, at the start, by the first one."""
     last = next((pose for pose in poses if pose is not None), None)
     if last is None:
         last = StoredPose(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))

@@ -41,7 +41,7 @@ from .other_frames import notes_on, other_frames, poses_at
 from .poses import angle_about, evaluated_pose
 
 NATIVE_NAME = "IK"
-"""The default name of native IK constraints, which isn't carried over."""
+"""Default name of native IK constraints, which new constraints don't take over."""
 
 
 class Conversion(NamedTuple):
@@ -126,7 +126,7 @@ def convert_from_blender(
 
 
 def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
-    """Add a disabled constraint of ours for a native constraint.
+    """Add a disabled FABRIK constraint for a native constraint.
 
     Returns:
         Notes on settings without an equivalent.
@@ -301,7 +301,7 @@ def _move_animation(
             moves[new.old + name] = None
             lost.append(name)
             continue
-        shift = new.constraint.pole_angle - new.before if name == "pole_angle" else 0.0
+        shift = new.constraint.pole_angle - new.old_pole_angle if name == "pole_angle" else 0.0
         moves[new.old + name] = Move(prefix + counterpart, shift, is_opposite)
     if moves:
         lost += [path[len(new.old) :] for path in move_curves(armature, moves)]

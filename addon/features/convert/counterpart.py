@@ -55,14 +55,14 @@ ANIMATED = {
 """Native settings that can be animated in both, and our names for them."""
 
 CONVERTED = {*SAME, *ANIMATED.values(), "bone", "solver", "use_stretch", "show_overlay"}
-"""Our settings that are converted, or need no conversion."""
+"""Our settings that are converted or need no conversion."""
 
 PART_OF = {
     "offset_location": "use_offset",
     "offset_rotation": "use_offset",
     "root_weight": "use_free_root",
 }
-"""Our settings that belong to another setting. That one gets the note."""
+"""Our settings that belong to another setting. The other setting gets the note."""
 
 NEEDS = {"stretch_max": "use_stretch", "use_volume": "use_stretch", "pole_weight": "pole_target"}
 """Our settings that have no effect without another setting."""

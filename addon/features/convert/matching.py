@@ -57,10 +57,9 @@ class Replacement:
         constraint: The new constraint.
         chain: Its chain.
         title: Its name in notes.
-        turn: Returns its pole angle from its first bone's matrix in the FK pose, and the chain in
-            that pose.
+        turn: Returns its pole angle, given its first bone's matrix and the chain in the FK pose.
         is_on: Whether to enable it.
-        before: Pole angle of the old constraint.
+        old_pole_angle: Pole angle of the old constraint.
         old: Data path prefix of the old constraint.
     """
 
@@ -69,7 +68,7 @@ class Replacement:
     title: str
     turn: Callable[[Any, Chain], float]
     is_on: bool
-    before: float
+    old_pole_angle: float
     old: str
 
     @property
@@ -227,7 +226,6 @@ def _step(remaining: float, remaining_before: float, step: float) -> float:
 
 
 def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -> Chain:
-    """Return a chain in its FK pose."""
     planner.discard_if_outdated()
     rig = skeleton_of(armature)
     tip = rig.index[chain.tip] if chain.tip else -1

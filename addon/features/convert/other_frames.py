@@ -23,8 +23,8 @@ MOST = 24
 def other_frames(armature: bpy.types.Object, constraints: Iterable[Any]) -> list[int]:
     """Return frames to compare, without the current frame.
 
-    These are the frames with keys of the armature, its targets and their dependencies. If they are
-    few, more frames are spaced evenly from the first to the last.
+    These are the frames with keys of the armature, its targets and their dependencies. If there are
+    few, it adds evenly spaced frames from the first to the last.
 
     Args:
         armature: The armature.
@@ -82,7 +82,7 @@ def notes_on(
     """
     notes: list[str] = []
     chains: dict[tuple[str, ...], list[Replacement]] = {}
-    for new in replacements:  # A limb may have several, with and without pole.
+    for new in replacements:  # A limb may have several, with and without poles.
         chains.setdefault(tuple(new.chain.bones), []).append(new)
     for bones, sharing in chains.items():
         off = [change(armature, a, b, bones) for a, b in zip(original, converted, strict=True)]

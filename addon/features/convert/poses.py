@@ -137,7 +137,6 @@ def apply_as_fk(
 
 
 def _local(bone: Any, pose: PoseMatrices) -> Matrix:
-    """Return the local matrix of a bone in a pose."""
     parents = {}
     if bone.parent is not None:
         parents["parent_matrix"] = pose[bone.parent.name]

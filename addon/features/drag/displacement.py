@@ -1,4 +1,4 @@
-"""Displacements of a drag: constrained to axes and planes, in increments, or typed.
+"""Displacements of a drag: constrained to axes and planes, snapped to increments, or typed.
 
 Pure functions of tuples. A displacement is a world-space vector from the start of the drag.
 """
@@ -91,11 +91,11 @@ class Typed:
 
     Attributes:
         texts: The text for each axis.
-        place: Index of the axis being typed.
+        index: Index of the axis being typed.
     """
 
     texts: list[str] = field(default_factory=lambda: ["", "", ""])
-    place: int = 0
+    index: int = 0
 
     def key(self, character: str, count: int) -> None:
         """Append a digit or decimal point, or toggle the sign.
@@ -104,20 +104,20 @@ class Typed:
             character: The typed character.
             count: The number of free axes.
         """
-        text = self.texts[self.place % count]
+        text = self.texts[self.index % count]
         if character == "-":
             text = text[1:] if text.startswith("-") else f"-{text}"
         elif character != "." or "." not in text:
             text += character
-        self.texts[self.place % count] = text
+        self.texts[self.index % count] = text
 
     def back(self, count: int) -> None:
         """Remove the last character."""
-        self.texts[self.place % count] = self.texts[self.place % count][:-1]
+        self.texts[self.index % count] = self.texts[self.index % count][:-1]
 
     def next(self) -> None:
         """Continue with the next axis."""
-        self.place += 1
+        self.index += 1
 
     def displacement(self, axes: Mat3, free: tuple[int, ...]) -> Vec | None:
         """Return the typed displacement; None if nothing was typed.

@@ -28,10 +28,9 @@ from .protocol import Drag
 from .target import TargetDrag
 
 WAYS: list[Callable[[bpy.types.Object, str, bool, OtherSide | None], Drag | None]] = []
-"""Other kinds of drag that features add. Each returns None to leave a bone to the next.
+"""Other kinds of drag that features add. Each returns None to pass a bone on to the next.
 
-The last arguments are whether the user requested the whole body, and the other side.
-"""
+Their last two arguments: whether the user requested the whole body, and the other side."""
 
 WHY_SHORT = {
     "OUT_OF_REACH": msg("it's out of reach"),
@@ -57,11 +56,12 @@ def begin(
 ) -> Drag:
     """Start dragging a bone.
 
-    If an active constraint poses the bone, or its tip moves it as a hand, its target moves. Among
-    several, the constraint with the nearest tip is used, then the active one. A bone that is itself
-    a target or pole moves alone. Otherwise the bone's parents follow in FK, up to the topmost
-    selected bone. Without one, they follow up to the first bone that is constrained, a target, or a
-    pole. With Blender's X-Axis Mirror, the bone on the other side is dragged as well.
+    If an active constraint poses the bone, or has it as the hand at its tip, the constraint's
+    target moves. Among several, the constraint with the nearest tip is used, then the active one. A
+    bone that is itself a target or pole moves alone. Otherwise the bone's parents follow in FK, up
+    to the topmost selected bone. Without one, they follow up to the first bone that is constrained,
+    a target, or a pole. With Blender's X-Axis Mirror, the bone on the other side is dragged as
+    well.
 
     Args:
         armature: The armature object, in Pose Mode.
@@ -100,7 +100,8 @@ class _Dragged:
     """A bone to drag, with the constraint that poses it.
 
     Attributes:
-        has_body: Whether the whole body may follow it: not a pole, or what only others reach for.
+        has_body: Whether the whole body may follow it. It can't follow a pole, or a target that
+            only other armatures reach for.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class _Dragged:
 
         Args:
             selected: The selected bones of the armature.
-            is_sided: Whether bones in the middle stay, as they belong to both sides.
+            is_sided: Whether bones in the middle stay, because they belong to both sides.
 
         Raises:
             ProblemError: If it can't be dragged.
@@ -177,9 +178,9 @@ def _problem(chain: ChainPlan) -> str:
 
 
 def _controls(rig: Skeleton, bones: Collection[int]) -> dict[int, ChainPlan | None]:
-    """Return which bones of an armature are moved as targets or poles, not as joints of a body.
+    """Return the bones that are moved as targets or poles, not as joints of a body.
 
-    Each has the first constraint that works and whose target it is; None without one.
+    Each has the first working constraint that targets it; None without one.
     """
     controls: dict[int, ChainPlan | None] = {}
     for chain in planner.current().chains:
@@ -191,7 +192,7 @@ def _controls(rig: Skeleton, bones: Collection[int]) -> dict[int, ChainPlan | No
 
 
 def _is_joint(rig: Skeleton, bone: int) -> bool:
-    """Return whether a bone stays at its parent, which a drag of it pulls along."""
+    """Return whether a bone stays attached to its parent, so that dragging it pulls the parent."""
     parent, name = rig.parents[bone], rig.names[bone]
     if parent < 0 or bone in rig.connected:
         return parent >= 0
@@ -217,8 +218,8 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
 def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
     """Return the constraint whose tip has a bone as its hand or foot, otherwise None.
 
-    The hand is the child whose head is closest to the tip. Fingers, whose hand the constraint
-    orients, are posed in FK.
+    The hand is the child whose head is closest to the tip. Fingers are posed in FK, because the
+    constraint orients their hand.
     """
     for chain in chains:
         if chain.has_hand or chain.tip_bone >= 0 or not chain.kind.places_tip or not chain.bones:

@@ -25,7 +25,7 @@ SURFACES = {"FACE", "VERTEX"}
 """Supported snap elements."""
 
 TICK = 0.1
-"""Seconds between ticks. Users never pause the mouse for a shorter time."""
+"""Seconds between ticks. Users never pause the mouse for less."""
 
 FINE = 0.1
 """Fraction of the grid step while Shift is held."""
@@ -83,7 +83,7 @@ class Gesture:
         count = len(self._free())
         if event.type in AXES:
             self._lock = pressed(self._lock, AXES.index(event.type), event.shift)
-            self._typed.place = 0
+            self._typed.index = 0
             self._show_lines()
         elif event.type == "BACK_SPACE":
             self._typed.back(count)

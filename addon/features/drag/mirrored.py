@@ -96,7 +96,7 @@ class MirroredDrag:
     """A drag of a bone and its counterpart on the other side.
 
     Attributes:
-        place: That of the first drag, like all others.
+        place: Location from the first drag, like all other attributes.
         axes: See `place`.
         name: See `place`.
         tip_start: See `place`.
@@ -138,7 +138,7 @@ class MirroredDrag:
 
     @property
     def state(self) -> str:
-        """The state of the first drag."""
+        """State of the first drag."""
         return self._first.state
 
     def move_by(self, displacement: Vec) -> None:

@@ -140,7 +140,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return ob, self.bone or active.name
 
     def _confirm(self, context: bpy.types.Context, dragged: Drag) -> Outcome:
-        """Confirm the drag and report it."""
         distance = length_text(context.scene, dragged.moved())
         report = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
         try:
@@ -197,7 +196,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def _show(self, context: bpy.types.Context) -> None:
-        """Show the displacement in the header, and why the tip doesn't follow it."""
+        """Show the displacement in the header, and why the tip doesn't follow."""
         text = self._gesture.text(context.scene)
         if text != self._shown:
             self._shown = text
@@ -253,7 +252,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return {"CANCELLED"}
 
     def _clean_up(self, context: bpy.types.Context) -> None:
-        """Restore the header and status bar."""
         self._gesture.release()
         cast(Any, context.workspace).status_text_set(None)
         if context.area is not None:
@@ -268,7 +266,6 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
 
 def _draw_keys(header: Any, keys: Sequence[tuple[tuple[str, ...], str]]) -> None:
-    """Draw key hints in the status bar."""
     layout: Layout = header.layout
     for icons, text in keys:
         row = layout.row(align=True)

@@ -14,7 +14,7 @@ class Drag(Protocol):
         place: Location of the dragged point at the start of the drag, in world space.
         axes: Unit axes of the dragged bone or object in world space, in columns.
         name: Name of the dragged bone or object.
-        tip_start: Location of the tip that follows at the start of the drag, in world space.
+        tip_start: Start location of the tip that follows, in world space.
     """
 
     place: Vec
@@ -24,7 +24,7 @@ class Drag(Protocol):
 
     @property
     def state(self) -> str:
-        """The state of the chain that follows."""
+        """State of the chain that follows."""
         ...
 
     def move_by(self, displacement: Vec) -> None:
@@ -40,7 +40,7 @@ class Drag(Protocol):
         ...
 
     def moved(self) -> float:
-        """Return how far the dragged bone or object has really moved, in meters."""
+        """Return how far the dragged bone or object has actually moved, in meters."""
         ...
 
     def cancel(self) -> None:
@@ -59,12 +59,12 @@ class PinningDrag(Protocol):
 
 @runtime_checkable
 class FollowingDrag(Protocol):
-    """A drag that can be cheaper while the mouse moves, by lagging slightly behind it."""
+    """A drag that can lag slightly behind the mouse, to save time while it moves."""
 
     def follow(self, displacement: Vec) -> None:
-        """Drag almost there, in world space, relative to the start of the drag."""
+        """Drag almost all the way, in world space, relative to the start of the drag."""
         ...
 
     def settle(self) -> None:
-        """Go on to the last displacement while the mouse rests; confirming gets there."""
+        """Approach the last displacement while the mouse rests; confirming reaches it."""
         ...

@@ -31,7 +31,7 @@ class PoseSelection:
         ]
 
     def selected_bones(self, armature: bpy.types.Object) -> set[str]:
-        """Return the names of the selected bones of one of the armatures."""
+        """Return the names of an armature's selected bones."""
         flags = self._flags[self._armatures.index(armature)]
         return {bone.name for bone, name, is_on in flags if name == "select" and is_on}
 

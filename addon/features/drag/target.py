@@ -40,11 +40,11 @@ class TargetDrag:
     """A drag of a constraint's target or pole: an object or a bone.
 
     Attributes:
-        place: Goal of the tip at the start of the drag, in world space; without a constraint that
-            follows, the target.
+        place: Goal of the tip at the start of the drag, in world space. The target itself if no
+            constraint follows it.
         axes: The target's unit axes in world space, in columns.
         name: Name of the target.
-        tip_start: The tip that follows at the start of the drag, in world space.
+        tip_start: Start location of the tip that follows, in world space.
     """
 
     def __init__(

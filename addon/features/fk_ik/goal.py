@@ -64,14 +64,14 @@ class FkGoal(NamedTuple):
     """Goal locations of a chain's target and pole, in world space.
 
     Attributes:
-        place: Location of the target.
+        location: Location of the target.
         axes: Rotation of the target; None if it doesn't matter.
         pole: Location of the pole; None without a pole.
         offset: Location of the pole relative to the chain.
         turns: The other controls, with their axes in world space.
     """
 
-    place: Vec
+    location: Vec
     axes: Mat3 | None
     pole: Vec | None
     offset: PoleOffset | None
@@ -79,7 +79,7 @@ class FkGoal(NamedTuple):
 
 
 def _softness(chain: ChainPlan) -> float:
-    """Return the softness for which a target has to be farther away; Stretch compensates for it."""
+    """Return the softness to make up for by moving the target away; 0 if Stretch does that."""
     item = settings(chain.rig.object).constraints[chain.item]
     return 0.0 if chain.stretches else within_limits(item, "softness")
 
@@ -153,11 +153,11 @@ def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
 def _target_goal(
     depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, tip_axes: Mat3
 ) -> tuple[Vec, Mat3 | None, list[tuple[Point, Mat3]]]:
-    """Return the target's location and, if it matters, rotation for a tip, and the other turns."""
+    """Return the target's location for a tip, its rotation if needed, and the other controls."""
     offset, turns = chain.offset, list[tuple[Point, Mat3]]()
     axes = orthonormalize(tip_axes) if chain.has_hand else None
     if chain.roll is not None:
-        # Under uneven scale the sheared axes show exactly how the target is rotated.
+        # Under non-uniform scale, the sheared axes show exactly how the target is rotated.
         axes = tip_axes
         bones = pose_bones(chain.rig.object.evaluated_get(depsgraph))
         w, x, y, z = bones[chain.posed[-1]].matrix_basis.to_quaternion()
@@ -172,7 +172,7 @@ def _target_goal(
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
     """Return how far beyond full reach a straight chain's target must be, as a fraction of it.
 
-    Any closer, the chain would bend by the square root of the rounding error.
+    If it were closer, the chain would bend by the square root of the rounding error.
 
     Args:
         depsgraph: The depsgraph.

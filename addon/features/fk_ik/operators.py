@@ -136,7 +136,6 @@ class Spanning(Working):
     def _report_text(
         self, scene: bpy.types.Scene, span: Span, result: SnapResult, names: Message
     ) -> str:
-        """Return the report, with the difference between the poses."""
         text = self.done(names)
         if span.is_range:
             text += msg(" at {count} frames", count=len(span.frames))

@@ -71,7 +71,6 @@ class UnsnappableError(ProblemError):
     """
 
     def __init__(self, item: int, problem: ProblemError) -> None:
-        """Take the message from the original problem."""
         super().__init__(str(problem))
         self.item = item
 
@@ -189,8 +188,8 @@ def are_layered(chains: Sequence[ChainPlan], switches: bool) -> bool:
 def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
     """Return the other active constraints that are solved together with those of the chains.
 
-    They are solved from the FK pose of all their bones. When some are switched, it must equal the
-    shown pose, or the others would find another solution without them.
+    All of them are solved from the FK pose of all their bones. If some are switched, the FK pose
+    must equal the shown pose. Otherwise the others would find a different solution without them.
     """
     items = {chain.item for chain in chains}
     units = planner.current().units_of[chains[0].rig.uid]

@@ -93,7 +93,7 @@ class SnapControl:
         Args:
             point: The target, pole or other control.
             turns: Whether its rotation is written.
-            moves: Whether its location is.
+            moves: Whether its location is written.
         """
         self.point = point
         self.names = channels_of(point, turns)[not moves :]
@@ -254,7 +254,7 @@ class Snap:
 
     @staticmethod
     def _turned(chain: ChainPlan) -> list[SnapControl]:
-        """Return a chain's other controls.
+        """Return a chain's other controls, which are only rotated.
 
         Raises:
             UnsnappableError: If one of them can't be rotated.
@@ -287,7 +287,7 @@ class Snap:
         The poses of `others` follow it.
 
         Raises:
-            ProblemError: If this does not converge.
+            ProblemError: If this doesn't converge.
         """
         self._placed = {placement.chain.item for placement in placed_among(self.chains)}
         if not self.layers:
@@ -372,7 +372,7 @@ class Snap:
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
-        goals = [(target, goal.place, goal.axes), (pole, goal.pole, None)]
+        goals = [(target, goal.location, goal.axes), (pole, goal.pole, None)]
         if target is not None and not is_first:  # It carries the others, so it moves first.
             goals += self._turns(i, goal)
         for control, wanted, axes in goals:
@@ -484,7 +484,7 @@ def _why_soft(chain: ChainPlan, softness: float) -> str:
 
 
 def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
-    """Key the influence of constraints; return the frame when yielding ones are taken over."""
+    """Key the influence of constraints; return the frame at which yielding ones are taken over."""
     yielding, last = [chain.item for chain in snap.yielding], 0.0
     for index in indices:
         if index in yielding:
@@ -569,8 +569,8 @@ def _move_to_goal(
         control: The control.
         wanted: Its location in world space; None to rotate it in place.
         axes: Its axes in world space; None to leave them.
-        arm: The point to place, in the space of the control.
-        in_any_case: Whether it is moved even if it is there.
+        arm: The point to move to the goal, in the space of the control.
+        in_any_case: Whether to move it even if it is already there.
     """
     actual = place_of(depsgraph, control.point)
     location = wanted or actual[1]

@@ -50,7 +50,7 @@ ROUNDS = 16
 """Maximum number of FK poses to try below other constraints."""
 
 SAME = 1e-6
-"""Maximum difference of their channels from the shown values."""
+"""Maximum difference of a channel from its shown value."""
 
 WHY_NOT_FK = msg(
     "Its bones don't keep the pose: check for constraints, drivers or NLA strips that affect them"
@@ -147,8 +147,8 @@ def _under_layers(
 ) -> Values:
     """Return the FK pose that earlier constraints in the stack turn into the shown pose.
 
-    The remaining difference is added to the FK pose repeatedly. If that doesn't converge, as with a
-    look-at, the best pose is returned.
+    The remaining difference is added to the FK pose repeatedly. Returns the best pose if that
+    doesn't converge, as with a look-at.
     """
     fk_before = fk_values(armature, channels)
     fk = best = wanted

@@ -1,4 +1,4 @@
-"""Adding the controls of a roll to feet with IK."""
+"""Adding foot roll controls to feet with IK."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class RestSole(NamedTuple):
     Attributes:
         matrix: Its axes at the heel: Y points to the toes, Z down.
         length: Its length.
-        toe: The bone of the toes, if the foot carries it; else empty.
-        neutral: The toes of the standing foot.
+        toe: The toe bone if it is a descendant of the foot, otherwise empty.
+        neutral: Matrix of the toes when the foot stands.
     """
 
     matrix: Matrix
@@ -76,24 +76,24 @@ def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
 
 
 def _standing(body: Body, names: Sequence[str]) -> list[Matrix]:
-    """Return the matrices of the bones of a foot as it stands, in armature space."""
+    """Return the armature-space matrices of a foot's bones when the character stands."""
     clip = None if body.has_rest_pose else Clip(body.armature)
     return standing_pose([rest_bone(body.armature, name) for name in names], body.up, clip)
 
 
 def _in_foot(body: Body, bone: str, point: Vector, foot: str, toe: str, neutral: Matrix) -> Vector:
-    """Return a point of a sole in the space of the foot that is posed."""
+    """Return a point of a sole in the space of the posed foot."""
     if bone == toe:
         return neutral @ point
     if bone == foot:
         return point
-    # Controls pose the bones of the body: they stand as at rest.
+    # Controls pose the character's bones, which therefore stand as in the rest pose.
     rest, rest_foot = (rest_bone(body.armature, name).matrix_local for name in (bone, foot))
     return rest_foot.inverted() @ rest @ point
 
 
 def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, RestSole]:
-    """Return the soles of the feet of constraints that can get a roll and have none, by index."""
+    """Return the soles of feet that can get a roll, by index of their constraints."""
     items: Any = settings(armature).constraints
     soles = {
         index: sole_of(armature, items[index].bone)
@@ -104,13 +104,13 @@ def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, Re
 
 
 def add_rolls(armature: bpy.types.Object, soles: Mapping[int, RestSole]) -> int:
-    """Add the controls of a roll to feet whose targets are bones; return their number.
+    """Add roll controls to feet whose targets are bones; return their number.
 
-    Nothing moves: the controls are at rest, except for bent toes.
+    Nothing moves: the controls are in their rest pose, except for bent toes.
 
     Args:
         armature: The armature.
-        soles: The soles by the indices of their constraints.
+        soles: The soles, by index of the constraint.
     """
     items: Any = settings(armature).constraints
     bones = pose_bones(armature)
@@ -182,7 +182,7 @@ def _offset(item: Any) -> Matrix:
 def _show_roll(
     armature: bpy.types.Object, name: str, foot: str, sole: RestSole, circle: bpy.types.Object
 ) -> None:
-    """Show the control of a roll as a wheel behind the heel, also of a foot on a stair."""
+    """Show a roll control as a wheel behind the heel, even for a foot on a stair."""
     bone: Any = pose_bones(armature)[name]
     show_as_control(bone, circle)
     bone.rotation_mode = "XYZ"
@@ -195,7 +195,7 @@ def _show_roll(
 
 
 def _show_toes(armature: bpy.types.Object, name: str, toe: str, circle: bpy.types.Object) -> None:
-    """Show the control of toes around them, where it acts."""
+    """Show a toe control as a circle around the toes, where it acts."""
     bone: Any = pose_bones(armature)[name]
     show_as_control(bone, circle)
     bone.lock_location = bone.lock_scale = (True, True, True)
@@ -204,7 +204,7 @@ def _show_toes(armature: bpy.types.Object, name: str, toe: str, circle: bpy.type
 
 
 class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
-    """Add the controls of a roll to feet."""
+    """Add roll controls to feet."""
 
     bl_idname = "fabrik.foot_roll_add"
     bl_label = "Add Foot Roll"
@@ -230,7 +230,7 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
 
 
 def _look(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], object]:
-    """Look at the feet of new constraints; return what adds their rolls."""
+    """Find the feet of new constraints; return a function that adds their rolls."""
     soles = soles_at(armature, indices)
     return lambda: add_rolls(armature, soles)
 

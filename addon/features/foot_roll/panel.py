@@ -1,4 +1,4 @@
-"""The settings of a roll in the panel."""
+"""The settings of a foot roll in the panel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from .settings import has_roll, roll_settings
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Draw how a foot rolls."""
     roll = roll_settings(item)
     layout.prop_search(roll, "control", armature.pose, "bones")
     layout.prop(roll, "break_angle")

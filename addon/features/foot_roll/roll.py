@@ -1,4 +1,4 @@
-"""A foot that rolls: its offset from its target, and its toes."""
+"""A rolling foot: its offset from its target, and its toes."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class RollValues(NamedTuple):
     """The animated settings of a roll.
 
     Attributes:
-        break_angle: The angle by which the ball bends, in radians.
-        pivot: The point of the sole that it turns about.
-        width: The width of the sole, in its lengths.
+        break_angle: Largest bend of the ball, in radians.
+        pivot: The point of the sole that the foot turns about.
+        width: The width of the sole, in lengths of the sole.
     """
 
     break_angle: float
@@ -54,25 +54,25 @@ class RollValues(NamedTuple):
 
 
 def roll_values(item: FabrikConstraint) -> RollValues:
-    """Return the animated settings of the roll of a constraint."""
+    """Return the animated settings of a constraint's roll."""
     roll = roll_settings(item)
     return RollValues(roll.break_angle, roll.pivot, roll.width)
 
 
 @dataclass(eq=False)
 class FootRoll:
-    """The roll of a foot, read from its controls: children of its target.
+    """The roll of a foot, read from its controls, which are children of its target.
 
     Attributes:
-        control: The bone that rolls it. At rest it lies on the sole, from the heel to the tip of
+        control: The bone that rolls it. Its rest pose lies on the sole, from the heel to the tip of
             the toes, with Z down.
-        toe_control: The bone that rotates its toes, neutral at rest; None without toes.
-        toe: The bone of its toes; -1 without toes.
+        toe_control: The bone that rotates the toes, neutral in its rest pose; None without toes.
+        toe: The toe bone; -1 without toes.
         length: The length of the sole.
         ball: The joint of the toes in the space of the sole; None without toes.
         sole: The frame of the sole in the space of the target.
         neutral: The axes of the neutral toes in the space of the target.
-        rest: The axes of the toes at rest in the space of the target.
+        rest: The rest axes of the toes in the space of the target.
     """
 
     control: Point
@@ -85,7 +85,7 @@ class FootRoll:
     rest: Mat3
 
     def __post_init__(self) -> None:
-        """Invert the frame of the sole, and the axes of the toes, which don't change."""
+        """Invert the frames that don't change."""
         self._from_target = inverse(self.sole)
         self._from_sole = quat_of(mat_product(mat_transposed(self.rest), self.sole[0]))
         self._to_sole = quat_of(mat_product(self._from_target[0], self.neutral))
@@ -93,7 +93,7 @@ class FootRoll:
 
     @property
     def controls(self) -> Sequence[Point]:
-        """The control of the roll, and that of the toes."""
+        """The roll control, and the toe control if there is one."""
         return (self.control,) if self.toe_control is None else (self.control, self.toe_control)
 
     def offset(self, snapshot: Snapshot, chain: ChainPlan) -> Frame:
@@ -105,7 +105,7 @@ class FootRoll:
         return moved if chain.offset is None else frame_in(moved, chain.offset)
 
     def rolled(self, snapshot: Snapshot, chain: ChainPlan) -> Rolled:
-        """Return how the foot has rolled; leg and toes need it, so it is kept for an update."""
+        """Return how the foot has rolled; cached for an update, as leg and toes both need it."""
         last = self._rolled_at
         if last is None or last[0]() is not snapshot:
             turn = snapshot.poses[chain.rig.uid].local(self.control.bone).rotation
@@ -128,11 +128,11 @@ class FootRoll:
         return quat_product(self._from_sole, toes)
 
     def values(self, chain: ChainPlan) -> RollValues:
-        """Return its settings."""
+        """Return the animated settings of the roll."""
         return roll_values(settings(chain.rig.object).constraints[chain.item])
 
     def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
-        """Return the offset of the evaluated pose."""
+        """Return the offset in the evaluated pose."""
         evaluated = chain.rig.object.evaluated_get(depsgraph)
         bone: Any = pose_bones(evaluated)[self.control.bone]
         w, x, y, z = bone.matrix_basis.to_quaternion()
@@ -143,8 +143,7 @@ class FootRoll:
         """Return the offset and the axes of the controls that fit a pose.
 
         The roll takes the bend of the ball up to Break Angle, and the toe control takes the rest.
-        The target of a foot on flat toes therefore lies flat. Bank and turn are those of the
-        target.
+        The target of a foot on flat toes therefore lies flat. Bank and turn come from the target.
         """
         values = self.values(chain)
         in_sole = quat_product(quat_inverse(self._from_sole), toes)
@@ -160,11 +159,11 @@ class FootRoll:
 
 
 class ToeInput(NamedTuple):
-    """All inputs of the pose of toes, compared exactly.
+    """All inputs of the toes' pose, compared exactly.
 
     Attributes:
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
-        rotation: Their local rotation.
+        rotation: Local rotation of the toes.
         influence: The influence of the constraint.
     """
 
@@ -175,7 +174,7 @@ class ToeInput(NamedTuple):
 
 @dataclass(eq=False)
 class RolledToes(PrePassBone):
-    """The toes of a foot that rolls: they stay on the floor while the ball bends."""
+    """The toes of a rolling foot, which stay on the floor while the ball bends."""
 
     is_known_ahead: ClassVar[bool] = True
 
@@ -185,7 +184,7 @@ class RolledToes(PrePassBone):
         return [cast(Point, leg.target), *leg.controls]
 
     def read(self, snapshot: Snapshot) -> ToeInput | None:
-        """Return the inputs of their pose; None if they keep their animation."""
+        """Return the inputs of the toes' pose; None if they keep their animation."""
         [leg] = self.chains
         pose = snapshot.poses[self.rig.uid]
         values = pose.settings[leg.item]
@@ -196,7 +195,7 @@ class RolledToes(PrePassBone):
         return ToeInput((*pose.fk_bits(self.ranges), beneath), rotation, values.influence)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return their rotation."""
+        """Return the toes' rotation."""
         assert isinstance(inputs, ToeInput)
         posed = snapshot.poses[self.rig.uid].posed_local(self.bone).rotation
         rotation = quat_compatible(inputs.rotation, posed)
@@ -206,9 +205,9 @@ class RolledToes(PrePassBone):
 
 
 def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Let the foot of a chain roll, if it has a control for that.
+    """Let the foot of a chain roll, if it has a roll control.
 
-    A target of another kind, or in another armature, can't carry one.
+    A target of another kind, or in another armature, can't have one as its child.
 
     Raises:
         ProblemError: If a bone that the settings name doesn't exist, or the toes aren't a child.
@@ -244,7 +243,7 @@ def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _control(chain: ChainPlan, bone: int) -> Point:
-    """Return a control of a roll.
+    """Return a control of a foot roll.
 
     Raises:
         ProblemError: If it isn't a child of the target, so that its channels aren't relative to it.
@@ -261,7 +260,7 @@ def _control(chain: ChainPlan, bone: int) -> Point:
 
 
 def rolled_toes(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[RolledToes]:
-    """Yield the toes of feet that roll."""
+    """Yield the toes of rolling feet."""
     for chain in chains:
         if isinstance(chain.roll, FootRoll) and chain.roll.toe >= 0 and not chain.problem:
             yield RolledToes(rig, chain.roll.toe, [chain])

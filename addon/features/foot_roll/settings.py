@@ -10,8 +10,8 @@ from ...settings.definitions import FACTOR, animated, fixed
 from ...settings.properties import FabrikConstraint
 
 BREADTH = 0.38
-"""The breadth of a foot at its ball, in lengths of the foot. Source: ANSUR II, 102 of 271 mm for
-men, 93 of 246 mm for women."""
+"""The width of a foot at its ball, in foot lengths. Source: ANSUR II, 102 of 271 mm for men, 93
+of 246 mm for women."""
 
 PIVOT_ITEMS = (
     ("HEEL", "Heel", "Turn about the heel", 0),
@@ -60,10 +60,10 @@ class FabrikFootRoll(bpy.types.PropertyGroup):
 
 
 def has_roll(item: FabrikConstraint) -> bool:
-    """Return whether a foot has a control that rolls it, without storing settings of others."""
+    """Return whether a foot has a roll control, without storing settings for other constraints."""
     return item.is_property_set("roll") and bool(roll_settings(item).control)
 
 
 def roll_settings(item: FabrikConstraint) -> FabrikFootRoll:
-    """Return the settings of the roll of a constraint."""
+    """Return the roll settings of a constraint."""
     return cast(Any, item).roll

@@ -1,7 +1,7 @@
 """A free chain: its settings, its simulation, and how it is read and solved.
 
-The simulation stores the path of the head. A pose only depends on this path, not on the frames
-shown earlier.
+The simulation stores the path of the head. A pose depends only on this path, not on previously
+shown frames.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ class CachedTrail(NamedTuple):
         trail: The trail.
         world: Frame of that space, in world space.
         from_world: Inverse of that frame.
-        source: Whether the joints stay on the path, the first frame, and the stored simulation.
+        source: What it was made from: whether the joints stay on the path, the first frame, and the
+            stored simulation.
     """
 
     trail: Trail
@@ -123,7 +124,7 @@ class CachedTrail(NamedTuple):
 
 
 class FreeChainInput(NamedTuple):
-    """The inputs of a free chain at a frame, besides its chain and target.
+    """The inputs of a free chain at a frame, apart from its chain and target.
 
     Attributes:
         cached: The trail; the same object until the simulation changes.
@@ -139,7 +140,7 @@ class FreeChainInput(NamedTuple):
 
 
 _trails: dict[tuple[int, int], CachedTrail] = {}
-"""The trails of free chains, by armature and constraint; kept as they cache poses."""
+"""The trails of free chains by armature and constraint, kept because they cache poses."""
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
@@ -221,7 +222,6 @@ class HeadSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "follow")
         self._armature = armature
         self._index = index

@@ -1,4 +1,4 @@
-"""Walking legs: an armature's walks, from their settings to keys."""
+"""Walking legs: an armature's walks, from settings to keys."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined

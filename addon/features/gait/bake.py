@@ -38,7 +38,7 @@ def bake_gait(
     The keys go into copies of the actions (see `Bake.run`).
 
     Args:
-        scene: The scene that is played.
+        scene: The scene to play.
         layer: The view layer to evaluate.
         armature: The armature.
         index: The index of the walk.
@@ -51,7 +51,7 @@ def bake_gait(
         The result, and the length of the shortest leg in meters.
 
     Raises:
-        ProblemError: If nothing can be baked, or a target cannot be keyed.
+        ProblemError: If nothing can be baked, or a target can't be keyed.
     """
     walking, frames, record = _checked(armature, index)
     evaluated = armature.evaluated_get(cast(Any, layer.depsgraph))

@@ -1,4 +1,4 @@
-"""The bones that a walk poses before its legs: the body, and the spine between its girdles."""
+"""The bones that a walk poses before its legs: the body, and the spine between the girdles."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WalkingBone(PrePassBone):
     sampler: WalkSampler = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Mark it as dependent on time."""
+        """Mark it as time-dependent."""
         super().__post_init__()
         self.is_timed = True
 
@@ -52,11 +52,11 @@ class WalkingBone(PrePassBone):
         return [self.sampler.plan.path]
 
     def needs(self) -> list[Point]:
-        """Return no points besides its parent's."""
+        """Return no points besides its parent."""
         return []
 
     def _walk_at(self, snapshot: Snapshot) -> WalkSample | None:
-        """Return the walk; None while it or all its legs are disabled."""
+        """Return the walk; None if it or all its legs are disabled."""
         pose = snapshot.poses[self.rig.uid]
         if not any(pose.settings[leg.item].enabled for leg in self.chains):
             return None
@@ -75,7 +75,7 @@ class WalkingBody(WalkingBone):
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
-        """Return the lean of the body; None while the walk is disabled."""
+        """Return the body's lean; None if the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
             return None
@@ -104,16 +104,16 @@ class WalkingBody(WalkingBone):
 
 @dataclass(eq=False)
 class WalkingSpine(WalkingBone):
-    """Rotates a bone between the girdles of a walk by its fraction of their twist and bend.
+    """Rotates a bone between two girdles by its fraction of their twist and bend.
 
     Attributes:
-        span: The fractions of the spine's length up to the bone's head and tail.
+        span: Where the bone's head and tail are, as fractions of the spine's length.
     """
 
     span: tuple[float, float] = field(kw_only=True)
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
-        """Return the rotation of the bone; None while the walk is disabled."""
+        """Return the rotation of the bone; None if the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
             return None
@@ -144,7 +144,7 @@ class WalkingSpine(WalkingBone):
 
 
 def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBone]:
-    """Yield the bones that an armature's walks pose, and set the goals of their legs."""
+    """Yield the bones that an armature's walks pose; set the goals of their legs."""
     for plan in resolve_gaits(rig, chains):
         if plan.problem:
             continue

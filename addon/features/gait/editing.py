@@ -33,7 +33,7 @@ from .standing import Stand, stand_of
 
 
 def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
-    """Return the walk whose settings are shown; None without one."""
+    """Return the walk whose settings are shown, if any."""
     fabrik = gait_settings(armature)
     if 0 <= fabrik.active_gait < len(fabrik.gaits):
         return fabrik.gaits[fabrik.active_gait]
@@ -41,17 +41,17 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
-    """Return the problem of a walk as last resolved; empty if it has none."""
+    """Return a walk's problem when last resolved; empty if it has none."""
     plans = plans_of(armature)
     return plans[index].problem if index < len(plans) else ""
 
 
 MOST_WALKING: Final = 4
-"""The largest number of legs with feet; insects and spiders have more, without feet."""
+"""The largest number of legs with feet. Insects and spiders have more legs, without feet."""
 
 
 UPRIGHT: Final = 0.5
-"""The least cosine between the up directions of a standing character and the world."""
+"""The smallest cosine between a standing character's up direction and the world's."""
 
 
 class AddedGait(NamedTuple):
@@ -61,7 +61,7 @@ class AddedGait(NamedTuple):
         gait: The walk.
         made: The number of new constraints.
         is_switched: Whether limbs were switched to FK.
-        notes: Sentences on recognized legs without feet, and on other bones on the ground.
+        notes: Sentences about recognized legs without feet, and about other bones on the ground.
     """
 
     gait: FabrikGait
@@ -71,20 +71,20 @@ class AddedGait(NamedTuple):
 
 
 def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
-    """Add a walk, and constraints for legs without any.
+    """Add a walk, and constraints for legs without one.
 
-    The body is the lowest movable bone that carries all legs and the trunk. Legs with FK controls
-    are switched to these, and consist of them.
+    The body is the lowest movable bone that carries all legs and the trunk. A leg with FK controls
+    is switched to them and consists of them.
 
     Args:
         armature: The armature object.
         tips: The last bones of the legs; if empty, the legs are recognized.
 
     Raises:
-        ProblemError: If the legs cannot walk; then nothing has changed.
+        ProblemError: If the legs can't walk; nothing has changed then.
     """
     planner.discard_if_outdated()
-    # Legs look up constraints added by a script by name.
+    # Legs find constraints by name, including those that a script added.
     part(planner.Planner).current_after_writes()
     rig = skeleton_of(armature)
     body, legs = _legs(rig, tips)
@@ -127,7 +127,6 @@ def _append_legs(
     names: Sequence[str],
     stand: Stand,
 ) -> None:
-    """Append legs, standing, with their constraints."""
     floor = _floor(rig, body, legs, stand)
     for leg, name in zip(legs, names, strict=True):
         _append(rig.object, gait, name)
@@ -150,7 +149,7 @@ def _why_too_few(armature: bpy.types.Object, body: Body, is_chosen: bool) -> str
 
 
 def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str) -> FabrikGait:
-    """Append a walk without legs, with the pose in which its legs stand and its body's name."""
+    """Append a walk without legs, with its standing pose and the name of its body."""
     title = free_name(armature, "Walk", "gaits")
     gait = gait_settings(armature).gaits.add()
     gait.name, gait.body = title, bone
@@ -162,7 +161,7 @@ def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str
 
 
 def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
-    """Return a sentence on other bones that stand on the ground; empty if none do."""
+    """Return a sentence about other bones on the ground; else empty."""
     walking = {rig.names[i] for i in rig.below({rig.index[leg.bones[0]] for leg in legs})}
     ends = [body.names[i] for i in body.anatomy.standing]
     if not (standing := [name for name in ends if name not in walking]):
@@ -176,10 +175,10 @@ def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
 
 
 def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[Limb]]:
-    """Return the body of an armature, and its legs if it stands upright in the world.
+    """Return an armature's body, and its legs if it stands upright in the world.
 
     Raises:
-        ProblemError: If its feet are not parented to its legs, and no constraint reaches for them.
+        ProblemError: If its feet aren't parented to its legs, and no constraint reaches for them.
     """
     armature = rig.object
     if tips:
@@ -204,7 +203,7 @@ def _end(rig: Skeleton, leg: Limb, stand: Stand) -> Vector:
 
 
 def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
-    """Return the legs that end at the given bones, each from where it branches off."""
+    """Return the legs that end at these bones, each from where it branches off."""
     paths = [rig.chain_up(rig.index[tip]) for tip in tips]
     legs: list[Limb] = []
     for i, path in enumerate(paths):
@@ -215,7 +214,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
 
 
 def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
-    """Return the lowest bone that carries the body and can be moved; -1 without one."""
+    """Return the lowest bone that carries the body and can move; -1 without one."""
     carriers = body.carriers_of([leg.bones[0] for leg in legs])
     shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
@@ -229,7 +228,7 @@ def _constraint(
     stand: Stand,
     made: list[bpy.types.Object],
 ) -> str:
-    """Return the name of a leg's constraint, adding the constraint if it is missing."""
+    """Return the name of a leg's constraint, adding one if necessary."""
     if constraint := reaching(armature, leg):
         return constraint
     ends = {leg.end, leg.bones[-1]}
@@ -257,9 +256,9 @@ def _constraint(
 
 
 def _floor(rig: Skeleton, body: Body, legs: Sequence[Limb], stand: Stand) -> float:
-    """Return the height of the ground below the legs, along the up axis of the armature.
+    """Return the ground's height below the legs, along the armature's up axis.
 
-    If feet are not parented to their legs, all bones are considered. Without feet it is 0.
+    If the feet aren't parented to the legs, all bones are considered. Without feet it is 0.
     """
     feet = [bone for leg in legs if leg.foot for bone in rig.below({rig.index[leg.foot]})]
     if not feet:
@@ -300,7 +299,7 @@ def add_legs(armature: bpy.types.Object, gait: FabrikGait, names: Sequence[str])
 
 
 def remove_leg(armature: bpy.types.Object, gait: FabrikGait, index: int) -> str:
-    """Remove a leg from a walk and return its name."""
+    """Remove a leg from a walk; return the leg's name."""
     name = gait.legs[index].constraint
     gait.legs.remove(index)
     gait.active_leg = max(0, min(gait.active_leg, len(gait.legs) - 1))

@@ -56,7 +56,7 @@ class RestLeg(NamedTuple):
         chain: Its constraint.
         joints: The joints from the root to the foot.
         foot: The rest position of the foot.
-        height: The height of the foot's rest position above the ground.
+        height: How far that is above the ground.
         axes: The rest axes of the foot bone, if the constraint orients it.
         group: Its group.
         spine: Its position along the spine (see `WalkingLeg`).
@@ -83,11 +83,11 @@ class GaitPlan:
         head: The rest position of the body, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
-        spine: The bones after the body up to the last that carries legs, each with the fraction of
+        spine: The bones from the body to the last one that carries legs, each with the fraction of
             their length up to its tail.
-        ground: The ground; empty until it is resolved.
-        problem: Why it cannot work; empty if it can.
-        stand: The matrices of standing bones in armature space, if the rest pose does not stand.
+        ground: The ground; empty until resolved.
+        problem: Why the walk can't work; empty if it can.
+        stand: The standing matrices of bones in armature space, if the rest pose doesn't stand.
     """
 
     rig: Skeleton
@@ -103,14 +103,14 @@ class GaitPlan:
     stand: dict[int, Matrix] = field(default_factory=dict)
 
     def at_rest(self, bone: int) -> Matrix:
-        """Return the matrix of a standing bone, in armature space."""
+        """Return a standing bone's matrix, in armature space."""
         rest = self.rig.rest(bone)
         return self.stand.get(bone, rest.matrix_local)
 
     def head_at_rest(self, bone: int) -> Vec:
-        """Return the head of a standing bone, in armature space.
+        """Return a standing bone's head, in armature space.
 
-        The matrix's translation differs in its last digits, on which stored histories depend.
+        The matrix's translation differs in its last digits, and stored histories depend on those.
         """
         rest = self.rig.rest(bone)
         stand = self.stand.get(bone)
@@ -118,12 +118,12 @@ class GaitPlan:
 
     @property
     def path(self) -> str:
-        """The path of its settings from the armature object."""
+        """The property path of its settings, from the armature object."""
         return f"fabrik.gaits[{self.index}]"
 
     @property
     def leans(self) -> bool:
-        """Whether it has a body bone to lift and tilt."""
+        """Whether a body bone can be lifted and tilted."""
         return self.body >= 0
 
     @property
@@ -132,11 +132,11 @@ class GaitPlan:
         return [leg.group for leg in self.legs]
 
     def body_frame(self, world: Frame, bone: Frame | None) -> Frame:
-        """Return the orthonormal frame of the body in world space: right, forward and up.
+        """Return the body's orthonormal frame in world space: right, forward and up.
 
         Args:
-            world: The frame of the armature.
-            bone: The frame of the body bone, in armature space; None without one.
+            world: The armature's frame.
+            bone: The body bone's frame, in armature space; None without one.
 
         Raises:
             ProblemError: If it has zero scale.
@@ -153,11 +153,11 @@ class GaitPlan:
         return mat_product(upright, self.axes), origin
 
     def beneath(self, leg: RestLeg) -> Vec:
-        """Return the vector from the ground up to a foot's rest position, in armature space."""
+        """Return the vector up from the ground to a foot's rest position, in armature space."""
         return scaled(mat_columns(self.axes)[2], leg.height)
 
     def measured(self, world: Frame) -> list[WalkingLeg]:
-        """Return the legs in the body's frame, at the scale of the armature.
+        """Return the legs in the body's frame, at the armature's scale.
 
         Raises:
             ProblemError: If the armature has zero scale.
@@ -170,7 +170,7 @@ class GaitPlan:
         back = transposed(mat_product(upright, self.axes))
 
         def seen(leg: RestLeg, point: Vec) -> Vec:
-            # Measured from the sole, so roots are lower by the height of the ankle.
+            # Measured from the sole, so roots are lower by the ankle's height.
             point = sub(point, self.beneath(leg))
             return mat_apply(back, mat_apply(world[0], sub(point, self.head)))
 
@@ -190,7 +190,7 @@ _plans: dict[int, list[GaitPlan]] = {}
 
 
 def plans_of(armature: bpy.types.Object) -> list[GaitPlan]:
-    """Return the walks of an armature as last resolved."""
+    """Return an armature's walks as last resolved."""
     return _plans.get(armature.session_uid, [])
 
 
@@ -201,7 +201,7 @@ def forget_plans() -> None:
 
 
 def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
-    """Resolve the walks of an armature again; see `resolved_gait`."""
+    """Resolve an armature's walks again; see `resolved_gait`."""
     count = len(gait_settings(rig.object).gaits)
     plans = _plans[rig.uid] = []
     for index in range(count):
@@ -213,13 +213,13 @@ def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
 def resolved_gait(
     rig: Skeleton, index: int, chains: Sequence[ChainPlan], preceding: Sequence[GaitPlan]
 ) -> GaitPlan:
-    """Return a walk of an armature, with its problem if it has one.
+    """Return a walk of an armature, with its problem if any.
 
     Args:
         rig: The armature.
         index: The index of the walk.
         chains: All constraints of the armature, in order.
-        preceding: The preceding walks without a problem.
+        preceding: The earlier walks that have no problem.
     """
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
@@ -266,7 +266,7 @@ def _axes(up_axis: str, front_axis: str) -> Mat3:
 
 def _resolve_stand(plan: GaitPlan, gait: FabrikGait) -> None:
     for standing_bone in gait.stand:
-        with suppress(ProblemError):  # Users of a missing bone report it.
+        with suppress(ProblemError):  # Whatever needs a missing bone reports it.
             plan.stand[bone_index(plan.rig, standing_bone, "name")] = standing_bone.matrix
 
 
@@ -282,7 +282,7 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
 def _chains_of(
     plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]
 ) -> list[tuple[ChainPlan, FabrikGaitLeg]]:
-    """Return the constraints of the legs of a walk, which share no bones."""
+    """Return the constraints of a walk's legs, which share no bones."""
     pairs: list[tuple[ChainPlan, FabrikGaitLeg]] = []
     for leg in gait.legs:
         chain = _leg_chain(plan, leg, chains)
@@ -328,10 +328,10 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 
 
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
-    """Return the bones between body and legs, each with the fraction of the spine up to its tail.
+    """Return the bones from body to legs, each with the fraction of the spine up to its tail.
 
-    A bone that carries a single leg, such as a shoulder blade, is not part of the spine. The spine
-    is empty if its bones branch, or all legs are at its end.
+    A bone that carries only one leg, such as a shoulder blade, isn't part of the spine. The spine
+    is empty if it branches, or if all legs are at its end.
     """
     rig = plan.rig
     if not plan.leans:
@@ -390,7 +390,7 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
 
 
 def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
-    """Return the index of a leg's constraint, even if the constraint was renamed."""
+    """Return the index of a leg's constraint, even if it was renamed."""
     items = settings(plan.rig.object).constraints
     index = items.find(leg.constraint)
     if index < 0 and leg.key:
@@ -407,7 +407,7 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
 
 
 def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
-    """Return the joints of a standing leg, in armature space."""
+    """Return a standing leg's joints, in armature space."""
     heads = [plan.head_at_rest(bone) for bone in chain.bones]
     if chain.tip_bone < 0:
         return [*heads, vector(plan.rig.rest(chain.bones[-1]).tail_local)]

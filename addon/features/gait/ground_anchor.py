@@ -1,4 +1,4 @@
-"""Anchors of footholds: an object, or a triangle of a deforming mesh."""
+"""What a foothold is anchored to: an object, or a triangle of a deforming mesh."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from ...blender.skeleton import vector
 from ...plan.chain_plan import Snapshot
 
 CORNERS = "\t"
-"""The prefix of a triangle's entry among the names of grounds."""
+"""Prefix that marks a triangle among the stored ground names."""
 
 CORNERED = re.compile(CORNERS + " ".join(4 * ["([0-9]{1,9})"]))
-"""The entry of a triangle: the index of its object, and three vertices."""
+"""A triangle's entry: the index of its object, and three vertices."""
 
 
 class GroundAnchor(NamedTuple):
-    """The anchor of a foothold, which is constant in the anchor's frame.
+    """What a foothold is anchored to. In the anchor's frame it is constant.
 
     Attributes:
         ob: The object.
-        corners: Three vertices of its evaluated mesh, to which the foothold is anchored; empty if
-            the object keeps its shape.
+        corners: Three vertices of the evaluated mesh that carry the foothold; empty if the object
+            doesn't deform.
     """
 
     ob: bpy.types.Object
     corners: tuple[int, ...] = ()
 
     def frame(self, snapshot: Snapshot) -> Frame:
-        """Return the frame of the anchor in world space.
+        """Return the anchor's frame in world space.
 
-        The axes of a triangle are two edges and the normal, so that a point keeps its barycentric
-        coordinates however the mesh is deformed.
+        A triangle's axes are two edges and the normal. A point then keeps its barycentric
+        coordinates, however the mesh deforms.
         """
         world = snapshot.world(self.ob, self.ob.session_uid)
         if not self.corners:
@@ -56,7 +56,7 @@ class GroundAnchor(NamedTuple):
 
 
 def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
-    """Return the anchor of a foothold where a ray hit the ground."""
+    """Return the anchor of a foothold, from where a ray hit the ground."""
     data = cast(bpy.types.Mesh, hit.ob.data)
     if not hit.ob.modifiers and data.shape_keys is None:
         return GroundAnchor(hit.ob)
@@ -80,11 +80,11 @@ def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
 def written(
     used: Sequence[GroundAnchor], grounds: Sequence[bpy.types.Object]
 ) -> tuple[list[str], list[int]]:
-    """Return the names to store for grounds, and the index of each used anchor among them.
+    """Return the ground names to store, and the index of each used anchor among them.
 
     Args:
         used: The anchors of the footholds.
-        grounds: All ground objects; these come first (see `resolve_ground`).
+        grounds: All ground objects, which come first (see `resolve_ground`).
     """
     objects = [*grounds]
     objects += [ob for ob in {anchor.ob: None for anchor in used} if ob not in grounds]
@@ -99,7 +99,7 @@ def written(
 
 
 def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[GroundAnchor | None]:
-    """Return the anchors that were `written`; None where the object no longer exists."""
+    """Return the anchors that were `written`; None if the object no longer exists."""
     entries = [CORNERED.fullmatch(name) for name in names]
     named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
     resolved = resolve_ground(named, grounds)

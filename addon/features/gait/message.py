@@ -22,14 +22,14 @@ from .sampling import stored_walk
 from .settings import gait_settings
 
 SHORTEST = 2.0
-"""The duration in frames below which a step may contain no frame with the foot lifted."""
+"""The step duration in frames below which the foot may not be lifted on any frame."""
 
 MISSED = 2e-3
-"""The error of a foot above which it is reported, relative to the length of its leg."""
+"""The foot error above which it is reported, as a fraction of the leg's length."""
 
 
 def status_message(armature: bpy.types.Object, index: int) -> str:
-    """Return the status message of a walk; empty if all is well."""
+    """Return a walk's status message; empty if all is well."""
     if problem := problem_of(armature, index):
         return problem
     if not gait_settings(armature).gaits[index].enabled:
@@ -47,7 +47,7 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
 def _steps_message(
     armature: bpy.types.Object, index: int, falls: Sequence[Sequence[Footfall]]
 ) -> str:
-    """Return the status message of the steps of a walk."""
+    """Return the status message about a walk's steps."""
     steps = [fall for leg_falls in falls for fall in leg_falls]
     hanging = [fall for fall in steps if not fall.has_ground]
     if overstretched := _overstretched(armature, index):
@@ -65,7 +65,7 @@ def _steps_message(
 
 
 def _wrong_steps(steps: Sequence[Footfall], hanging: Sequence[Footfall]) -> str:
-    """Return a sentence on steps without ground, or that take too little time; empty without."""
+    """Return a sentence about steps without ground or with too little time; else empty."""
     if hanging:
         first = min(fall.lift for fall in hanging)
         return msg(
@@ -87,7 +87,7 @@ def _wrong_steps(steps: Sequence[Footfall], hanging: Sequence[Footfall]) -> str:
 
 
 def walk_notes(armature: bpy.types.Object) -> list[str]:
-    """Return the status messages of all walks of an armature."""
+    """Return the status messages of an armature's walks."""
     gaits = gait_settings(armature).gaits
     messages = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
     notes = [msg("“{name}”: {said}", name=name, said=status) for name, status in messages if status]
@@ -95,14 +95,14 @@ def walk_notes(armature: bpy.types.Object) -> list[str]:
 
 
 def leg_notes(armature: bpy.types.Object) -> list[str]:
-    """Return the notes of the constraints of enabled walks."""
+    """Return the notes on the constraints of enabled walks."""
     gaits = gait_settings(armature).gaits
     plans = [plan for plan in plans_of(armature) if gaits[plan.index].enabled]
     return [leg.chain.note for plan in plans for leg in plan.legs if leg.chain.note]
 
 
 def _overstretched(armature: bpy.types.Object, index: int) -> str:
-    """Return a message on legs without reach for a step, if the body cannot sink."""
+    """Return a message about legs that can't reach a step, if the body can't sink."""
     walk = plans_of(armature)[index]
     legs = [] if walk.leans else walk.measured(matrix_frame(armature.matrix_world))
     names = [
@@ -120,7 +120,7 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
 
 
 def _out_of_reach(armature: bpy.types.Object, index: int) -> str:
-    """Return a message on feet out of reach at the current frame; empty without any."""
+    """Return a message about feet out of reach at the current frame, if any."""
     if gait_settings(armature).gaits[index].influence < 1.0:
         return ""
     names = [leg.chain.name for leg in plans_of(armature)[index].legs if _is_off(leg.chain)]

@@ -56,7 +56,7 @@ OFF = msg("This walk is disabled: its legs reach for their targets.")
 
 
 def gait_refusal(context: bpy.types.Context) -> str:
-    """Refuse an armature without a walk."""
+    """Return why an armature has no active walk; empty if it has one."""
     reason = armature_refusal(context)
     if not reason and active_gait(active_armature(context)) is None:
         return msg("No walks: press +")
@@ -77,7 +77,7 @@ def _leg_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
-    """Add a walk: of the legs of the selected bones, or of all recognized legs."""
+    """Add a walk, for the selected legs or for all recognized legs."""
 
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
@@ -95,7 +95,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         return super().invoke(context, event)
 
     def armature(self, context: bpy.types.Context) -> bpy.types.Object:
-        """Return the armature of the walk."""
+        """Return the walk's armature."""
         return active_armature(context)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Simulation]:
@@ -128,10 +128,10 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         body: str,
         indices: Sequence[int],
     ) -> None:
-        """Make control bones of the new targets, and show a leg, preferably the active bone's.
+        """Turn the new targets into control bones, and show a leg, preferably the active bone's.
 
-        Control bones would move with an armature that walks as an object. In Pose Mode, select the
-        body, to be animated next, unless the active bone belongs to a leg.
+        Not if the armature walks as an object, as control bones would move with it. In Pose Mode,
+        select the body to animate next, unless the active bone is part of a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
@@ -146,7 +146,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
             settings(armature).active_index = shown[0]
 
     def report_of(self, text: Message) -> Message:
-        """Return the report of the walk and its simulation."""
+        """Return the report on the walk and its simulation."""
         return joined(". ", [self._added or "", text])
 
     def escaped(self) -> Outcome:
@@ -155,7 +155,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         return {"FINISHED"}
 
     def refuse(self, reason: str) -> Outcome:
-        """Report why no walk was added, or why it cannot be simulated."""
+        """Report why no walk was added, or why it can't be simulated."""
         if self._added is None:
             return super().refuse(reason)
         self.warn([reason])
@@ -163,7 +163,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
 
 
 def _tips(context: bpy.types.Context) -> list[str]:
-    """Return the selected bones if they can end legs, else an empty list."""
+    """Return the selected bones if they can end legs, otherwise an empty list."""
     bones: list[Any] = list(context.selected_pose_bones_from_active_object or ())
     names = {bone.name for bone in bones}
     is_line = any(above.name in names for bone in bones for above in bone.parent_recursive)
@@ -249,7 +249,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         self, context: bpy.types.Context
     ) -> Generator[float, None, tuple[TargetBakeResult, float]]:
         """Bake."""
-        from .bake import bake_gait  # Uses numpy.
+        from .bake import bake_gait  # It imports numpy.
 
         armature = active_armature(context)
         self._scene = context.scene
@@ -258,7 +258,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         return bake_gait(context.scene, layer, armature, index, self.tolerance)
 
     def finished(self, result: tuple[TargetBakeResult, float]) -> Outcome:
-        """Report the number of keys, and the largest error of a foot."""
+        """Report the number of keys, and the largest foot error."""
         baked, size = result
         text = msg(
             "{count} instead of {most}. Largest difference of a "
@@ -269,13 +269,13 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
             foot=length_text(self._scene, baked.foot),
             share=100.0 * baked.foot / size,
         )
-        is_within = baked.foot <= 2.0 * self.tolerance * size  # Of foot and body together.
+        is_within = baked.foot <= 2.0 * self.tolerance * size  # The errors of foot and body.
         say(self, "INFO" if is_within else "WARNING", text)
         return {"FINISHED"}
 
 
 class _OfActive:
-    """Base of both operators for presets of walks."""
+    """Base of both preset operators."""
 
     asks = (gait_refusal,)
 
@@ -362,7 +362,7 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
         _icon: int,
         _active_data: object,
     ) -> None:
-        """Draw a row: the leg's constraint, and its group if that applies."""
+        """Draw a row: the leg's constraint, and its group if used."""
         layout.label(text=item.constraint, translate=False, icon="BONE_DATA")
         if data.pattern == "GROUPS":
             layout.prop(item, "group", text="Group")

@@ -1,4 +1,4 @@
-"""A simulated walk at a frame, and the goals of its feet."""
+"""A simulated walk at a frame, and its feet's goals."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class WalkSample(NamedTuple):
 
     Attributes:
         record: The simulated walk.
-        time: The frame, may be fractional.
+        time: The frame, which may be fractional.
         influence: The influence of the walk.
         grounds: The frames of the grounds, in world space.
-        legs: The legs, at their size in the world.
+        legs: The legs, at world scale.
         bob: The largest height of the body's bob, in meters.
-        note: A message for the user.
+        note: A message to show.
     """
 
     record: RecordedWalk
@@ -67,7 +67,7 @@ class WalkSample(NamedTuple):
 
 @lru_cache(maxsize=32)
 def stored_walk(blob: bytes) -> tuple[RecordedWalk, list[str]] | None:
-    """Unpack a simulated walk and the names of its grounds; None if it cannot be read."""
+    """Unpack a simulated walk and the names of its grounds; None if it can't be read."""
     try:
         return unpacked(blob)
     except ValueError:
@@ -86,7 +86,7 @@ class WalkSampler:
         self._grounds: list[GroundAnchor | None] = []
 
     def sample(self, snapshot: Snapshot) -> WalkSample | str:
-        """Return the walk in a snapshot, or a status message instead; empty if it is disabled.
+        """Return the walk in a snapshot, or a status message instead, empty if it is disabled.
 
         Raises:
             ProblemError: If the armature has zero scale.
@@ -98,13 +98,13 @@ class WalkSampler:
 
     @property
     def is_in_full(self) -> bool:
-        """Whether the walk had its full influence when it was last sampled."""
+        """Whether the walk had full influence when last sampled."""
         return isinstance(self._sampled, WalkSample) and self._sampled.influence == 1.0
 
     def _sample(self, snapshot: Snapshot) -> WalkSample | str:
         plan, rig = self.plan, self.plan.rig
         gaits = gait_settings(snapshot.rigs[rig.uid]).gaits
-        if plan.index >= len(gaits):  # The copy was made before the walk was added.
+        if plan.index >= len(gaits):  # A copy from before the walk was added.
             gaits = gait_settings(rig.object).gaits
         gait = gaits[plan.index]
         if not gait.enabled or gait.influence <= 0.0 or history.is_running(rig.object, plan.path):
@@ -137,7 +137,7 @@ class WalkSampler:
         )
 
     def _recalled(self, names: list[str]) -> list[GroundAnchor | None]:
-        """Return the anchors of grounds that move or deform, resolved once."""
+        """Return the anchors of moving or deforming grounds, resolved once."""
         if names != self._named:
             self._named, self._grounds = names, read(names, self.plan.ground.objects)
         return self._grounds
@@ -157,7 +157,7 @@ def _ground_frames(snapshot: Snapshot, grounds: Sequence[GroundAnchor | None]) -
 
 @dataclass(eq=False)
 class WalkGoal:
-    """The goal of a leg: its simulated foot instead of the target.
+    """The goal of a walking leg: its simulated foot, instead of its target.
 
     Attributes:
         sampler: The walk.
@@ -169,11 +169,11 @@ class WalkGoal:
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether it can be read ahead of an evaluation: never."""
+        """Never: the goal can't be read before an evaluation."""
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return None, as it cannot be read ahead."""
+        """Return None, as it can't be read ahead."""
         return None
 
     @property
@@ -182,7 +182,7 @@ class WalkGoal:
         return self.sampler.is_in_full
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal of the foot, blended with that of its target.
+        """Return the foot's goal, blended with its target.
 
         Raises:
             ProblemError: While the steps are being simulated.
@@ -191,7 +191,7 @@ class WalkGoal:
             raise ProblemError("The steps are being simulated")
         walked = self.sampler.sample(snapshot)
         if isinstance(walked, str):
-            # The body may leave a target far behind, and the leg would stretch toward it.
+            # The leg would stretch toward its target, which the body may have left far behind.
             return _carried(snapshot, chain, aim)._replace(note=walked) if walked else aim
         foot, swing = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         plan = self.sampler.plan
@@ -209,7 +209,7 @@ class WalkGoal:
         return Aim(goal_point, axes, walked.note or aim.note)
 
     def _foot_axes(self, foot: Footfall) -> Mat3:
-        """Return the rest axes of the foot in world space, aligned to the ground."""
+        """Return the foot's rest axes in world space, aligned to the ground."""
         plan = self.sampler.plan
         rest = plan.legs[self.leg].axes
         right = cross(foot.ahead, foot.normal)

@@ -1,4 +1,4 @@
-"""The settings of a walk: the constraints of its legs, and how they step."""
+"""The settings of a walk: its legs' constraints, and how they step."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FabrikGaitLeg(bpy.types.PropertyGroup):
 
 
 class FabrikGaitStand(bpy.types.PropertyGroup):
-    """The pose of a bone of a standing character whose rest pose does not stand."""
+    """A bone's pose in a standing character whose rest pose doesn't stand."""
 
     name: str = defined("Bone", "Name of the bone", options={"HIDDEN"}, override=OVERRIDABLE)
     rows: Rows = defined(
@@ -85,18 +85,18 @@ class FabrikGaitStand(bpy.types.PropertyGroup):
 
     @property
     def matrix(self) -> Matrix:
-        """The matrix of the bone, in armature space."""
+        """The bone's matrix, in armature space."""
         rows = self.rows
         return Matrix((rows[:4], rows[4:8], rows[8:], (0.0, 0.0, 0.0, 1.0)))
 
     @matrix.setter
     def matrix(self, matrix: Matrix) -> None:
-        """Set the matrix of the bone."""
+        """Set the bone's matrix."""
         self.rows = cast(Rows, tuple(value for row in matrix[:3] for value in row))
 
 
 class FabrikGait(bpy.types.PropertyGroup):
-    """A walk of some legs with an animated body."""
+    """A walk: some legs, and an animated body."""
 
     _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
     name: str = defined(
@@ -214,10 +214,9 @@ class FabrikGait(bpy.types.PropertyGroup):
 
 
 NOT_SIMULATED = ("enabled", "influence", "pattern")
-"""The settings that the simulation ignores; the pattern applies through the groups of the legs.
+"""Settings that the simulation ignores; the pattern applies through the groups of the legs.
 
-All others apply, in the order of their definition, which determines the keys of histories in files.
-"""
+All others apply. The order of their definition determines the keys of stored histories."""
 
 
 class GaitSettings(Protocol):
@@ -233,6 +232,6 @@ def gait_settings(armature: bpy.types.ID) -> GaitSettings:
 
 
 def legs_of_walks(fabrik: FabrikSettings) -> object:
-    """Return the names of an armature's walks, each with its legs' constraints."""
+    """Return the names of an armature's walks, each with the constraints of its legs."""
     walks = cast(Any, fabrik).gaits
     return [(gait.name, [leg.constraint for leg in gait.legs]) for gait in walks]

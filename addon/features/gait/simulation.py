@@ -27,14 +27,14 @@ from .ground_anchor import GroundAnchor, anchor_of, written
 from .settings import NOT_SIMULATED, FabrikGait, gait_settings
 
 RECENT = 4
-"""The number of footfalls that a leg may have within a frame or two."""
+"""How many footfalls a leg may have within a frame or two."""
 
 
 class WalkSimulation:
-    """A walk while it is simulated over the frames.
+    """A walk during its simulation.
 
     Attributes:
-        owner: The path of its settings from the armature object.
+        owner: The property path of its settings, from the armature object.
     """
 
     counts_wholly = False
@@ -57,7 +57,7 @@ class WalkSimulation:
     def plan(self) -> GaitPlan:
         """The walk, resolved."""
         if self._index >= len(plans_of(self._armature)):
-            planner.discard()  # A script added the walk, and Blender does not report that.
+            planner.discard()  # A script added the walk, which Blender doesn't report.
         planner.current()
         return plans_of(self._armature)[self._index]
 
@@ -89,7 +89,7 @@ class WalkSimulation:
         return [body, *self.plan.ground.objects]
 
     def start(self, snapshot: Snapshot) -> None:
-        """Put the feet on the ground; if none is in reach, on the plane on which they rest.
+        """Put the feet on the ground, or if none is in reach, on the plane of their rest positions.
 
         Raises:
             ProblemError: If the walk has a problem.
@@ -135,7 +135,7 @@ class WalkSimulation:
                 self._moving.add(number)
 
     def result(self) -> bytes:
-        """Return the walk, packed."""
+        """Return the packed walk."""
         assert self._walk is not None
         record = self._walk.record()
         used = {fall.ground for of_leg in record.falls for fall in of_leg}
@@ -149,8 +149,8 @@ class WalkSimulation:
         return packed(RecordedWalk(record.start, falls, record.lean_states), names)
 
     def _settled(self, fall: Footfall, ground_indices: Mapping[int, int]) -> Footfall:
-        """Return a footfall in world space if its ground does not move, else on its ground."""
-        if fall.ground == STILL:  # It hangs in the air, or is at its rest position.
+        """Return a footfall in world space if its ground is still, else in the ground's space."""
+        if fall.ground == STILL:  # In the air, or at its rest position.
             return fall._replace(has_ground=False)
         if fall.ground in ground_indices:
             return fall._replace(ground=ground_indices[fall.ground])
@@ -196,25 +196,25 @@ class WalkSimulation:
         return self._anchors[number].frame(snapshot)
 
     def _in_use(self, walk: StepPlanner) -> set[int]:
-        """Return the grounds that may have moved: objects, and the faces in use."""
+        """Return the indices of grounds that may have moved: objects, and faces in use."""
         objects = {number for anchor, number in self._grounds.items() if not anchor.corners}
         falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]
         return objects | {fall.ground for fall in falls if fall.ground != STILL}
 
 
 def _rest_floor(legs: Sequence[WalkingLeg], body: Frame) -> tuple[Vec, Vec]:
-    """Return a point and the normal of the plane on which the feet rest, in world space.
+    """Return a point and the normal of the plane of the feet's rest positions, in world space.
 
     Args:
         legs: The legs, in the body's frame.
-        body: The frame of the body, in world space.
+        body: The body's frame, in world space.
     """
     middle = scaled(sum_of([leg.rest for leg in legs]), 1.0 / len(legs))
     return point_in(body, middle), mat_columns(body[0])[2]
 
 
 def _hit(point: Vec, normal: Vec, origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
-    """Return where a ray from above hits a plane, defined by a point and its normal."""
+    """Return where a ray from above hits the plane of a point and a normal."""
     down = -dot(direction, normal)
     if down <= 0.0:
         return None
@@ -225,12 +225,12 @@ def _hit(point: Vec, normal: Vec, origin: Vec, direction: Vec, distance: float) 
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
-    """Return the walks of an armature that are enabled at any frame and have no problem."""
+    """Return an armature's walks that are enabled at some frame and have no problem."""
     return [WalkSimulation(armature, i) for i in _on(armature) if not problem_of(armature, i)]
 
 
 def walk_refusals(armature: bpy.types.Object) -> list[str]:
-    """Return the problems of enabled walks that cannot walk."""
+    """Return the problems of enabled walks."""
     refusals = [
         (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
     ]

@@ -1,8 +1,9 @@
-"""The pose in which an armature stands to walk: its rest pose, or one from its clip.
+"""The pose in which a character stands before walking: its rest pose, or one from its clip.
 
-Captures may have all bones along one axis at rest, so only the action stands. The body's pose is
-then from the frame at which the character was recognized. It faces along an axis of the armature,
-as at rest. Each leg's pose, relative to the body, is from the frame at which its foot stands.
+In some captures all bones lie along one axis at rest, and only the action stands. The body's pose
+is then taken at the frame where the character was recognized. It faces along an axis of the
+armature, as at rest. Each leg's pose relative to the body is taken at the frame where its foot
+stands.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from ...body.foot import standing_frames
 
 
 class Stand(NamedTuple):
-    """How an armature stands to walk, in armature space; empty if its rest pose stands.
+    """How a character stands before walking, in armature space; empty if its rest pose stands.
 
     Attributes:
-        matrices: The standing matrices of body and legs by bone name, in place of the rest pose.
-        shown: The animation's matrices of legs and feet, including all bones of legs and feet.
+        matrices: The standing matrices of body and legs by bone name, replacing the rest pose.
+        shown: The animated matrices of the legs and feet, all bones included.
         offsets: The horizontal offset from each foot to its average position on the ground. In a
-            single frame it may be ahead of the hips or behind them.
+            single frame a foot may be ahead of the hips or behind them.
     """
 
     matrices: Mapping[str, Matrix] = {}
@@ -36,12 +37,12 @@ class Stand(NamedTuple):
     offsets: Mapping[str, Vector] = {}
 
     def shown_at(self, bone: bpy.types.Bone) -> Matrix:
-        """Return the matrix of a bone in the animation, else at rest."""
+        """Return the bone's matrix in the animation, or else at rest."""
         return self.shown.get(bone.name, bone.matrix_local)
 
 
 def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stand:
-    """Return how an armature stands to walk.
+    """Return how a character stands before walking.
 
     Args:
         rig: The armature.
@@ -50,8 +51,8 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stan
         legs: Its legs.
 
     Raises:
-        ProblemError: If only the animation stands, and a leg has no foot. The tails of last bones
-            are guessed, so its contact with the ground is unknown.
+        ProblemError: If only the animation stands, and a leg has no foot. The tail of a last bone
+            is a guess, so the leg's contact with the ground is unknown.
     """
     if body.frame is None:
         return Stand()

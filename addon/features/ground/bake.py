@@ -1,7 +1,7 @@
-"""Baking feet on the ground to sparse keys of their targets, of the hip, and of what it lifts.
+"""Bake feet on the ground to sparse keys of their targets, the hip, and the bones it lifts.
 
-Targets are keyed where contacts begin and end, and as often between as an error requires. The keys
-are written to copies of the actions, so that the original animation is kept.
+Targets get keys where contacts begin and end, and as many in between as the error requires. The
+keys go to copies of the actions, so the original animation is kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .hips import Hip
 from .settings import ground_settings
 
 TURN = 0.1
-"""The lever arm by which an error in rotation is measured as one in location, in legs."""
+"""Lever arm that turns a rotation error into a distance, in leg lengths."""
 
 
 def bake(
@@ -39,7 +39,7 @@ def bake(
     frames: range,
     error: float,
 ) -> Generator[float, None, TargetBakeResult]:
-    """Key the targets of an armature's feet and its hips on the ground, and disable the ground.
+    """Key the targets of an armature's grounded feet and its hips, then turn the ground off.
 
     See `Bake.run`.
 
@@ -54,7 +54,7 @@ def bake(
         The progress, from 0 to 1.
 
     Raises:
-        ProblemError: If it cannot be baked; then nothing has changed.
+        ProblemError: If baking fails; nothing has changed then.
     """
     if len(frames) < 2:
         raise ProblemError("No frames between Start and End: increase End")
@@ -78,7 +78,7 @@ def bake(
 
 
 def _body_channels(hip: Hip, error: float, edges: set[int]) -> list[TargetChannel]:
-    """Return the channels of a bone that is moved for its legs."""
+    """Return the channels of a bone that moves for its legs."""
     bone = pose_bones(hip.rig.object)[hip.rig.names[hip.bone]]
     channels = [TargetChannel(bone, LOCATION, error, required=set(edges))]
     if len(hip.ends) > 1:
@@ -91,7 +91,7 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     """Return the constraints of feet on the ground.
 
     Raises:
-        ProblemError: Without feet on the ground, or if one has an offset.
+        ProblemError: If no foot is on the ground, or one has an offset.
     """
     chains = [c for c in chains_in(armature) if isinstance(c.goal_source, GroundGoal)]
     chains = [c for c in chains if not c.problem]
@@ -107,7 +107,7 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
 
 
 def _channels(chain: ChainPlan, frames: range, error: float) -> list[TargetChannel]:
-    """Return the channels of a foot's target, with keys where a contact begins and ends."""
+    """Return the channels of a foot's target, with keys at the start and end of each contact."""
     channels = target_channels(chain, error, error / (TURN * _leg_length(chain)))
     for first, last in _still(chain, frames):
         for channel in channels:
@@ -122,7 +122,7 @@ def _leg_length(chain: ChainPlan) -> float:
 
 
 def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
-    """Return the spans of a range in which a foot is flat, counted from its first frame."""
+    """Return the spans in which a foot is flat, counted from the first frame of the range."""
     ground = ground_settings(settings(chain.rig.object).constraints[chain.item])
     contact_track, _ = cast(GroundGoal, chain.goal_source).contact_track(chain, ground, frames[0])
     if contact_track is None or not ground.use_lock:

@@ -1,4 +1,4 @@
-"""The track of a foot with its contacts."""
+"""A foot's track together with its contacts."""
 
 from __future__ import annotations
 
@@ -44,31 +44,31 @@ from ...blender.rays import resolve_ground
 from .track import IN_WORLD, Sample, Track
 
 SAME = 1e-6
-"""How far a foot in single precision is from where it was recorded, in legs."""
+"""How far single precision moves a foot from its recorded location, in leg lengths."""
 
 LEVEL = 0.5
-"""The sine of the angle by which a foot may be turned from how it rests to count as level: 30°."""
+"""Sine of the largest tilt from the resting angle at which a foot counts as level: 30°."""
 
 
 class ContactTrack:
-    """The track of a foot, and what follows from it.
+    """A foot's track, and what follows from it.
 
     Attributes:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
-        kneels: Whether the knee rests on the ground, and the foot doesn't stand.
-        spans: The first and last frames of the contacts, in which the foot is locked.
-        extents: The frames of heel strike and toe off of the contacts, counted as these.
-        flats: The first and last frames of the phases in which it is flat.
-        unders: The number, in the track, of the object below it in each contact.
-        grounds: The objects named by the track; None for those that no longer exist.
-        used: The numbers of those that were below the foot.
-        has_ground: Whether any of them ever was.
-        drifts: How much higher the floor is in each contact than where it is lowest.
-        standing: Its heights above the armature's origin in each frame of its contacts, less the
+        kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
+        spans: First and last frame of each contact; the foot is locked in between.
+        extents: Frames of heel strike and toe-off of each contact.
+        flats: First and last frame of each foot-flat phase.
+        unders: For each contact, the index in the track of the object below it.
+        grounds: The objects that the track names; None for deleted ones.
+        used: The indices of those that were ever below the foot.
+        has_ground: Whether any of them was.
+        drifts: For each contact, how far the floor is above its lowest contact.
+        standing: Heights above the armature's origin in each frame of its contacts, without the
             drifts.
-        tilted: The frames of contacts in which its angle to the floor isn't its resting angle.
-        level: The height at which it stands; None if it never stands at its resting angle.
+        tilted: Frames of contacts in which the foot isn't at its resting angle to the floor.
+        level: The height at which the foot stands; None if it is never at its resting angle.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ContactTrack:
         grounds: Sequence[bpy.types.Object],
         thigh: float = 0.5,
     ) -> None:
-        """Find the contacts of a track, with a thigh of some share of the leg's length."""
+        """Find the contacts of a track; the thigh is a fraction of the leg's length."""
         self.track = track
         heel, ball = track.heel(), track.ball()
         turns = [sample.turn for sample in track.samples]
@@ -113,9 +113,9 @@ class ContactTrack:
     def _contacts(
         self, points: Sequence[Trajectory], turns: Sequence[Quat], thresholds: Thresholds
     ) -> list[Contact]:
-        """Return the contacts of animated frames; they last while the leg is held before or after.
+        """Return the contacts of the animated frames, extended while the leg is held at either end.
 
-        A foot in the air at the end of its animation doesn't stand, although it is still.
+        A foot in the air at the end of its animation isn't standing, even though it is still.
         """
         track, samples = self.track, self.track.samples
         moves = [
@@ -142,7 +142,7 @@ class ContactTrack:
     def _upright(
         self, contacts: Sequence[Contact], points: tuple[Trajectory, Trajectory], knees: list[float]
     ) -> list[Contact]:
-        """Return the contacts in which the knee of the leg is not lower than its sole."""
+        """Return the contacts in which the knee is no lower than the sole."""
         foot = self.track.foot
         pairs = zip(points[0].heights, points[1].heights, strict=True)
         soles = [min(heel - foot.heel_rest, ball - foot.ball_rest) for heel, ball in pairs]
@@ -150,15 +150,15 @@ class ContactTrack:
         return [
             contact
             for contact, span in zip(contacts, spans, strict=True)
-            if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # If it is known.
+            if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # Unknown knees pass.
         ]
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
         """Return the heights of the ball in contacts, or of the heel if the ball has none.
 
-        Where a foot is flat its joint is as high as at rest; as it rolls, toes may be pressed down.
-        Each contact counts by its median. The second list is of feet held at another angle than at
-        rest, as in sitting.
+        A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down.
+        Each contact contributes its median. The second list is for feet that aren't at their
+        resting angle, as when sitting.
         """
         foot = self.track.foot
         rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
@@ -176,7 +176,7 @@ class ContactTrack:
         return [], []
 
     def _by_angle(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
-        """Return the median of each contact for its frames of a kind; of tilted feet apart."""
+        """Return each contact's median over its frames of a kind; tilted feet in a second list."""
         level: list[float] = []
         tilted: list[float] = []
         for contact, drift in zip(self.contacts, self.drifts, strict=True):
@@ -188,7 +188,7 @@ class ContactTrack:
         return level, tilted
 
     def _knee(self, sample: Sample, thigh: float) -> float:
-        """Return the height of the knee above the armature's origin; infinite if it is unknown."""
+        """Return the knee's height above the armature's origin; infinite if unknown."""
         foot = self.track.foot
         along = unit(sub(rotate(sample.turn, foot.ankle), sample.root))
         if sample.flexion == ORIGIN or along is None:
@@ -201,12 +201,12 @@ class ContactTrack:
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
         """Return whether the rest pose doesn't stand at the armature's origin.
 
-        A sole as thick as the feet are high would be below the origin, though the joints never are.
-        An importer has placed the hip of such a rest pose.
+        The sole would then be as thick as the feet are high and reach below the origin, although no
+        joint does. This happens if an importer moved the hip of the rest pose.
 
         Args:
-            standing: The heights of flat feet, with the sole as thick.
-            sole: The height of the lowest joint of the foot at rest, in meters.
+            standing: Heights of flat feet, if the sole is that thick.
+            sole: Height of the foot's lowest joint at rest, in meters.
         """
         if not standing:
             return False
@@ -214,13 +214,13 @@ class ContactTrack:
         return height < -BALL_HEIGHT * self.track.leg and height + sole >= 0.0
 
     def _is_level(self, frame: int) -> bool:
-        """Return whether a foot is nearly at the angle to the floor that it has at rest."""
+        """Return whether a foot is nearly at its resting angle to the floor."""
         foot, up = self.track.foot, self.track.samples[frame].up
         sole = sub(foot.ball, foot.heel)
         return abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest)) <= LEVEL * length(sole)
 
     def sole(self, floor: float) -> Sole:
-        """Return the sole on a floor at a height above the armature's origin."""
+        """Return the sole for a floor at this height above the armature's origin."""
         return self._sole.of(floor, lambda: self._sole_on(floor))
 
     def _sole_on(self, floor: float) -> Sole:
@@ -239,6 +239,6 @@ class ContactTrack:
 
 
 def frames_of(contact: Contact, kind: str) -> list[int]:
-    """Return the frames of a contact in which one kind of its parts stands."""
+    """Return the frames of a contact in which this part of the foot stands."""
     parts = [part for part in contact.parts if part.kind == kind]
     return [frame for part in parts for frame in range(part.first, part.last + 1)]

@@ -1,4 +1,4 @@
-"""The goal of a foot on uneven ground, locked during its contacts."""
+"""The goal of a foot on uneven ground, locked while it stands."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ LEFT_OUT = msg(
 
 
 class MovedHip(Protocol):
-    """A hip that is moved for feet on the ground."""
+    """A hip that moves to let feet reach the ground."""
 
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return how far the hip joint of a leg is moved at any frame, and what it depends on."""
+        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame."""
 
 
 @dataclass(eq=False)
 class GroundGoal:
-    """Places the goal of a chain on the ground; created again when a threshold changes.
+    """Puts the goal of a chain on the ground; created anew when a threshold changes.
 
-    Contacts and the goals of frames are kept while their inputs stay the same.
+    Contacts and the goals of frames are cached until their inputs change.
 
     Attributes:
         ground: What counts as ground.
-        hip: The bone that carries its leg and is moved for it.
-        hip_note: Why no hip is moved, although Move Hip is on; empty otherwise.
+        hip: The bone that carries the leg and moves for it.
+        hip_note: Why no hip moves although Move Hip is on; otherwise empty.
     """
 
     ground: Ground
@@ -91,12 +91,12 @@ class GroundGoal:
 
     @property
     def replaces_target(self) -> bool:
-        """Whether the goal does not depend on the target: it is the target's, on the ground."""
+        """Whether the goal ignores the target. No: it is the target's, moved to the ground."""
         return False
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether the ground is known ahead of an evaluation, if it doesn't change."""
+        """Whether the ground can be known before an evaluation, unless it changes."""
         return not isinstance(self.ground, SceneGround)
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
@@ -106,9 +106,9 @@ class GroundGoal:
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground.
 
-        Before and after a cut a leg keeps its pose, as in the rest pose that begins many captures.
-        The hip carries it, and has been moved already. Otherwise a nearly straight leg keeps its
-        extension if that takes little (see `Knees`).
+        On both sides of a cut, a leg keeps its pose: many captures start in the rest pose. The hip
+        carries the leg and has already moved. Elsewhere, a nearly straight leg keeps its extension
+        if that takes little (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)
@@ -123,7 +123,7 @@ class GroundGoal:
     def _eased(
         self, snapshot: Snapshot, chain: ChainPlan, stances: Stances, aim: Aim, root: Vec
     ) -> Aim:
-        """Return the goal of a foot whose knee moves smoothly (see `Knees`)."""
+        """Return a foot's goal that lets the knee move smoothly (see `Knees`)."""
         hip = None if self.hip is None else self.hip.ahead(snapshot, stances)
         if self.hip is not None and hip is None:
             return aim
@@ -136,9 +136,9 @@ class GroundGoal:
         return aim if chain.pole is not None else knees.faced(time, aim, root, gate)
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
-        """Return the goal of a foot on the ground from its animated goal.
+        """Return a foot's goal on the ground from its animated goal.
 
-        The hip needs it before the foot does, so it is computed once.
+        The hip needs it before the foot does, so it is cached.
         """
         key = weakref.ref(snapshot), aim
         return self._foothold_now.of(key, lambda: self._foothold(snapshot, chain, aim))
@@ -162,10 +162,10 @@ class GroundGoal:
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, ground: FabrikGround, leg: float = 0.0
     ) -> Probe:
-        """Return the probe for the ground below a foot.
+        """Return the probe that finds the ground below a foot.
 
         Args:
-            snapshot: The moment.
+            snapshot: The scene at one moment.
             chain: The constraint.
             ground: Its settings.
             leg: The length of the leg, in meters; 0 to measure it.
@@ -178,7 +178,7 @@ class GroundGoal:
         return probe_of(snapshot, chain, ground, self.ground, floor, leg)
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
-        """Return the contacts at a moment, None if they are unknown or not locked."""
+        """Return a foot's contacts; None if they are unknown or locking is off."""
         key = weakref.ref(snapshot)
         return self._stances_now.of(key, lambda: self._stances_at(snapshot, chain))
 
@@ -187,7 +187,7 @@ class GroundGoal:
         contact_track, _ = self.contact_track_at(snapshot, chain)
         if not ground.use_lock or contact_track is None or not contact_track.covers(snapshot.time):
             return None
-        # As long as when it was simulated: what is measured differs in its last bits.
+        # The recorded length: a measured one would differ in its last bits.
         probe = self.probe(snapshot, chain, ground, contact_track.track.leg)
         frames: dict[int, Frame] = {}
         for under in contact_track.used:
@@ -199,13 +199,13 @@ class GroundGoal:
         state = self.ground.state(snapshot.depsgraph)
         key = object() if state is None else (clip, state, ground.blend, probe[1:])
         stances = self._stances.of(key, lambda: Stances(clip, probe, ground.blend))
-        stances.probe = probe  # Rays can be cast until the next evaluation only.
+        stances.probe = probe  # Rays can only be cast until the next evaluation.
         return stances
 
     def contact_track_at(
         self, snapshot: Snapshot, chain: ChainPlan
     ) -> tuple[ContactTrack | None, str]:
-        """Return `contact_track` at a moment; it is looked up once."""
+        """Return `contact_track`, looked up once per snapshot."""
         ground = ground_settings(snapshot.item(chain))
         return self._track_now.of(
             weakref.ref(snapshot), lambda: self.contact_track(chain, ground, snapshot.time)
@@ -214,12 +214,12 @@ class GroundGoal:
     def contact_track(
         self, chain: ChainPlan, ground: FabrikGround, time: float
     ) -> tuple[ContactTrack | None, str]:
-        """Return the track of a foot with its contacts, if there is one, and a message.
+        """Return a foot's track with its contacts, if any, and a message.
 
         Args:
             chain: The constraint.
             ground: Its settings.
-            time: The frame of the message.
+            time: The frame that the message is for.
         """
         owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)
@@ -238,7 +238,7 @@ class GroundGoal:
 
 
 def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> ContactTrack | None:
-    """Return the track of a foot from bytes, with its contacts; None if they aren't a track."""
+    """Decode a foot's track and find its contacts; None if the bytes aren't a track."""
     track = unpacked(blob)
     if track is None:
         return None
@@ -247,14 +247,14 @@ def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> Conta
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
-    """Return the least distance from hip to ankle that the bones of a leg allow, in meters."""
+    """Return the shortest distance from hip to ankle that a leg's bones allow, in meters."""
     sizes = _sizes(chain)
     fraction = 2.0 * max(sizes, default=0.0) / (sum(sizes) or 1.0) - 1.0
     return max(0.0, fraction) * stances.clip.contact_track.track.leg
 
 
 def _sizes(chain: ChainPlan) -> list[float]:
-    """Return the lengths of the bones of a leg at rest."""
+    """Return the rest lengths of a leg's bones."""
     rest = chain.rig.rest
     ends = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
     heads = [matrix_frame(rest(bone).matrix_local)[1] for bone in ends]
@@ -265,10 +265,10 @@ def _sizes(chain: ChainPlan) -> list[float]:
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Put the goal of a chain on the ground, if that is enabled.
+    """Put the goal of a chain on the ground, if enabled.
 
     Raises:
-        ProblemError: Without ground, or if the foot isn't parented to the leg and can't move.
+        ProblemError: If no ground is chosen, or the foot isn't parented to the leg and can't move.
     """
     if not item.is_property_set("ground"):
         return  # Reading it would store it (see `pointed`).
@@ -277,7 +277,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         return
     check_choices(options)
     find_foot(chain)
-    # The scene, until an object is chosen. One that was chosen and removed is missed.
+    # The scene, until an object is chosen. A chosen object that was deleted is missing.
     is_chosen = options.source != "OBJECT" or options.is_property_set("object")
     source = cast(Source, options.source if is_chosen else "SCENE")
     ground = ground_of(
@@ -296,20 +296,20 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 class Floors(dict[int, Latest[tuple[float, float]]]):
-    """The current `_common_floor`, by armature of the session."""
+    """The current `_common_floor` of each armature in the session."""
 
 
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
-    """Return the height of the floor of the animation below a foot, above the armature's origin.
+    """Return the height of the animation's floor below a foot, above the armature's origin.
 
-    It follows from the contacts of all feet together; 0 without contacts. A foot held at another
-    angle than at rest, as in sitting, counts only without any other. Markers of captures aren't at
-    the same height on both feet. If a foot stands off that floor, at a height possible for
-    contacts, its own floor is there.
+    It is derived from the contacts of all feet together; 0 without contacts. Feet that aren't at
+    their resting angle, as when sitting, count only if no other does. The markers of a capture may
+    sit at different heights on the two feet. So a foot that stands off the common floor, but within
+    the range of contacts, has a floor of its own.
 
     Args:
         chain: The foot.
-        snapshot: The moment, during an update.
+        snapshot: The scene at this moment, during an update.
     """
     key = None if snapshot is None else weakref.ref(snapshot)
     floors = part(Floors).setdefault(chain.rig.uid, Latest())
@@ -321,7 +321,7 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
 
 
 def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, float]:
-    """Return the floor of all feet of an armature together, and the length of a leg."""
+    """Return the common floor of an armature's feet, and the length of a leg."""
     feet = planner.chains_in(chain.rig.object)
     tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
     levels = [quantile(track.standing, 0.5) for track in tracks if track.standing]
@@ -330,7 +330,7 @@ def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, f
 
 
 def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:
-    """Return the simulated contacts of a foot; None without these, or without ground."""
+    """Return a foot's simulated contacts; None if it has none, or no ground."""
     goal = chain.goal_source
     if not isinstance(goal, GroundGoal):
         return None

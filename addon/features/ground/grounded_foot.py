@@ -1,4 +1,4 @@
-"""A foot at one moment: on the ground below it, locked, or swinging to the next foothold."""
+"""A foot at one moment: on the ground, locked, or swinging to its next foothold."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .sole import sole_contact
 
 
 class Foothold(NamedTuple):
-    """The goal of a foot on the ground.
+    """A foot's goal on the ground.
 
     Attributes:
         aim: The goal.
-        base: Its location without obstacles, in world space.
-        rise: How much higher the ground is than the floor of the animation, in meters.
-        root: The animated hip joint if the leg keeps its pose, as before a cut, else None.
+        base: Its location before it is lifted over obstacles, in world space.
+        rise: How far the ground is above the floor of the animation, in meters.
+        root: The animated hip joint if the leg keeps its pose, as before a cut; otherwise None.
     """
 
     aim: Aim
@@ -42,27 +42,27 @@ class Foothold(NamedTuple):
 
 
 def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> Foothold:
-    """Return a foot on the ground that is below it.
+    """Return a foot on the ground below it, without a lock.
 
     Args:
         probe: Finds the ground.
         aim: Its animated goal.
-        blend: The height up to which the ground counts.
-        points: The joints above its heel and its ball, relative to its goal, in its own axes.
+        blend: Height up to which the ground counts fully.
+        points: The joints above heel and ball, relative to the goal, in the goal's axes.
     """
     animated, height = pose_of(aim), dot(aim.place, probe.up) - probe.floor
-    share = shape.influence(height, blend)
+    weight = shape.influence(height, blend)
     under = [level(animated, end, probe.up, probe.floor) for end in dict.fromkeys(points)]
     lying = sole_contact(probe, aim.place, under)
     if lying is None:
         return Foothold(aim, aim.place)
-    base = add(aim.place, scaled(probe.up, share * (lying.height - probe.floor - height)))
-    turn = quat_product(shape.turn_of(scaled(lying.tilt, share)), animated.turn)
-    return Foothold(goal_of(probe, aim, Pose(base, turn)), base, share * lying.rise)
+    base = add(aim.place, scaled(probe.up, weight * (lying.height - probe.floor - height)))
+    turn = quat_product(shape.turn_of(scaled(lying.tilt, weight)), animated.turn)
+    return Foothold(goal_of(probe, aim, Pose(base, turn)), base, weight * lying.rise)
 
 
 def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:
-    """Return a pose as a goal, not lower than the animated one if it may only be lifted."""
+    """Return a pose as a goal; if the foot may only be lifted, no lower than the animated one."""
     location, axes = foot.place, animated.axes
     rise = dot(sub(animated.place, location), probe.up)
     if probe.lift_only and rise > 0.0:
@@ -78,13 +78,13 @@ def pose_of(aim: Aim) -> Pose:
 
 
 def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
-    """Return the point on the floor below or above a point of a foot, relative to its goal."""
+    """Return the point on the floor above or below a point of a foot, relative to its goal."""
     end = rotate(foot.turn, point)
     return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
 
 
 def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
-    """Return the blend of the animated pose and the pose on the ground."""
+    """Blend from the animated pose to the pose on the ground."""
     if weight >= 1.0 or weight <= 0.0:
         return foot if weight >= 1.0 else animated
     return Pose(mix(animated.place, foot.place, weight), slerp(animated.turn, foot.turn, weight))

@@ -1,4 +1,4 @@
-"""The body over feet on the ground: it is lifted, and pitched, until all of them reach."""
+"""The body above feet on the ground: it is lifted and pitched until all feet reach."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from .stances import Stances
 Value = TypeVar("Value")
 
 FOLLOW = 9.0 / 60.0
-"""How long before and after a frame the hip follows locks, in seconds."""
+"""How long before and after a lock the hip follows it, in seconds."""
 
 ALONE = msg(
     "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
@@ -63,9 +63,9 @@ ALONE = msg(
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone moved so that all feet reach.
+    """A bone that moves to let all feet reach.
 
-    Its path is kept as long as the footholds stay the same.
+    Its path is kept until the footholds change.
     """
 
     is_known_ahead: ClassVar[bool] = True
@@ -76,11 +76,11 @@ class Hip(PrePassBone):
 
     @property
     def ends(self) -> list[list[ChainPlan]]:
-        """The legs at each end of the trunk that work."""
+        """The working legs at each end of the trunk."""
         return _ends(self.rig, [leg for leg in self.chains if not leg.problem])
 
     def groups(self) -> list[str]:
-        """Return the paths of the settings that let its legs stand."""
+        """Return the paths of its legs' ground settings."""
         return [owner_path(leg.item, "ground") for leg in self.chains]
 
     def needs(self) -> list[Point]:
@@ -88,7 +88,7 @@ class Hip(PrePassBone):
         return [point for leg in self.chains if (point := leg.aimed_at()) is not None]
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
-        """Return its translation, None if it stays."""
+        """Return its translation; None if it doesn't move."""
         aims = {leg: self._aim(snapshot, leg) for leg in self.chains if not leg.problem}
         working = [leg for leg, aim in aims.items() if aim is not None]
         if not working:
@@ -105,7 +105,7 @@ class Hip(PrePassBone):
         return self.inputs(snapshot, move)
 
     def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
-        """Return its movement for feet that are known ahead."""
+        """Return its movement if the feet are known ahead."""
         leg, feet = next(iter(stances.items()))
         options = ground_settings(snapshot.item(leg))
         limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach, options.blend)
@@ -119,7 +119,7 @@ class Hip(PrePassBone):
     def _unforeseen(
         self, snapshot: Snapshot, aims: Mapping[ChainPlan, Aim | None], stances: Stances | None
     ) -> BodyMove:
-        """Return its movement for what is currently below its feet."""
+        """Return its movement for the ground that is below the feet right now."""
         working = {leg: aim for leg, aim in aims.items() if aim is not None}
         first = next(iter(working))
         options = ground_settings(snapshot.item(first))
@@ -132,7 +132,7 @@ class Hip(PrePassBone):
         return BodyMove(scaled(probe.up, lift))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return its location, and its rotation.
+        """Return its location and rotation.
 
         Raises:
             ProblemError: If the armature has zero scale.
@@ -154,9 +154,9 @@ class Hip(PrePassBone):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return what the shift of a leg's hip joint depends on, and a function from frame to it.
+        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame.
 
-        None if its feet aren't known ahead.
+        None if the feet aren't known ahead.
         """
         if self._now is None or self._now[0]() is not snapshot:
             return None
@@ -164,10 +164,9 @@ class Hip(PrePassBone):
         return path, partial(path.shift_of, foot)
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
-        """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
+        """Return the goal of a leg; None if it is disabled or not finite, which its chain reports.
 
-        Whether a leg is in IK or FK, the ground places the body, so nothing moves at the frame
-        where a leg is switched.
+        The ground moves the body for legs in IK and in FK, so switching a leg makes nothing jump.
         """
         if not snapshot.poses[self.rig.uid].settings[leg.item].enabled:
             return None
@@ -180,7 +179,7 @@ class Hip(PrePassBone):
         target, goal = animated_aim.place, foothold.base
         size = leg_length(joints, chain)
         if chain.limb.is_hand_at_tail:
-            # The foot copies its target's rotation, so its head has to come within reach.
+            # The foot copies the target's rotation, so the leg has to reach the foot's head.
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, animated_aim.axes, foot)
             goal = _heel(goal, foothold.aim.axes, foot)
@@ -191,10 +190,10 @@ class HipLimits(NamedTuple):
     """The settings of a hip.
 
     Attributes:
-        up: The unit vector along which it is lifted.
-        follow: The share of the rise of the ground that it takes.
-        reach: The maximum extension of a leg, as a share of its length.
-        blend: The height up to which the ground counts.
+        up: Unit vector along which it is lifted.
+        follow: The fraction of the ground's rise that it follows.
+        reach: The maximum extension of a leg, as a fraction of its length.
+        blend: Height up to which the ground counts fully.
     """
 
     up: Vec
@@ -204,9 +203,9 @@ class HipLimits(NamedTuple):
 
 
 class HipPath(Column[float, BodyMove]):
-    """How a body is moved for its feet at any time, if all are known ahead.
+    """A body's movement at any time, if all of its feet are known ahead.
 
-    It moves along with locked feet. The legs that stand at each end of its trunk lift and pitch it.
+    It follows locked feet. At each end of the trunk, the standing legs lift and pitch it.
     """
 
     def __init__(
@@ -217,14 +216,14 @@ class HipPath(Column[float, BodyMove]):
         time: float,
         last: HipPath | None,
     ) -> None:
-        """Take the current feet, and the earlier path of the same feet.
+        """Take the current feet, and the previous path of the same feet.
 
         Args:
             limits: The settings.
             ends: The legs at each end of the trunk.
             stances: The feet of all legs.
-            time: The frame at which they changed. Around it, the path must stay as it was.
-            last: The path before.
+            time: The frame at which they changed; the path has to stay the same around it.
+            last: The previous path.
         """
         super().__init__(self._moved)
         self._limits, self._stances = limits, stances
@@ -240,21 +239,21 @@ class HipPath(Column[float, BodyMove]):
         around = _wider(self._lifts[0].looked(time), self._near)
         clips = [stance.clip for stance in self._feet]
         self._key = limits, clips, around, [stance.between(around) for stance in self._feet]
-        if last is not None and last._key == self._key:  # The ground has changed elsewhere only.
+        if last is not None and last._key == self._key:  # The ground only changed elsewhere.
             self._follows.keep(last._follows, around)
             for lift, kept in zip(self._lifts, last._lifts, strict=True):
                 lift.keep(kept, time)
 
     def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
-        """Return whether it is the path of these feet."""
+        """Return whether this is the path of these feet."""
         return self._limits == limits and self._stances == stances
 
     def shift_of(self, foot: Stances, frame: int) -> Vec:
-        """Return how far the hip joint of a leg is moved at a frame; it need not stand."""
+        """Return how far a leg's hip joint moves at a frame, whether or not the foot stands."""
         return self[frame].of(foot.carried[frame - foot.start].root)
 
     def _moved(self, time: float) -> BodyMove:
-        """Return how it is moved at a time."""
+        """Return the body's movement at a time."""
         lifts = [lift.at(time) for lift in self._lifts]
         jolt = _jolt(_free(self._chains, self._feet, time), time)
         aside = add(self._followed(time), jolt)
@@ -265,15 +264,15 @@ class HipPath(Column[float, BodyMove]):
         return move._replace(shift=add(aside, move.shift))
 
     def _middle(self, end: Sequence[ChainPlan], time: float) -> Vec:
-        """Return the point between the animated hip joints of some legs."""
+        """Return the mean of some legs' animated hip joints."""
         return mean(
             [foot.root_at(time - foot.start) for foot in map(self._stances.__getitem__, end)]
         )
 
     def _ask(self, end: Sequence[ChainPlan], frame: int) -> Wish:
-        """Return how far the legs at an end want to lift it at a frame, and how far they can.
+        """Return how far the legs at one end want to lift the body, and how far they can.
 
-        These are the standing legs, or all if none stands there.
+        The standing legs decide, or all of them if none stands.
         """
         follow, here = self._followed(frame), [self._stances[chain] for chain in end]
         free = _free(end, here, frame) or _free(self._chains, self._feet, frame)
@@ -286,11 +285,11 @@ class HipPath(Column[float, BodyMove]):
         return Wish(min(wanted, highest), high=highest)
 
     def _followed(self, time: float) -> Vec:
-        """Return how far it moves along with its feet around a time."""
+        """Return how far the body moves with its feet around a time."""
         return shape.smoothed(self._follows.__getitem__, time, self._near, self._stride)
 
     def _follow(self, frame: int) -> Vec | None:
-        """Return how far it would move along with feet that are locked; None at a cut."""
+        """Return how far the body would move with locked feet; None at a cut."""
         if _is_cut(self._feet, frame):
             return None
         free = _free(self._chains, self._feet, frame)
@@ -298,7 +297,7 @@ class HipPath(Column[float, BodyMove]):
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
-    """Yield the hips of an armature's legs; a problem of a hip is reported by its legs."""
+    """Yield the hips of an armature's legs; a hip's problem is reported by its legs."""
     hips: dict[int, Hip] = {}
     common, reason = _common_parent(rig, chains)
     for chain in chains:
@@ -325,9 +324,9 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
 
 
 def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str]:
-    """Return the lowest movable bone that moves the body of the legs without a set hip.
+    """Return the lowest movable bone that carries all legs without a chosen hip.
 
-    -1 with the reason if none can be moved for them; -1 without a reason for fewer than two legs.
+    -1 and the reason if no bone can move for them; -1 and no reason for fewer than two legs.
     """
     legs: list[ChainPlan] = []
     for chain in chains:
@@ -352,10 +351,10 @@ def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str
 
 
 def _hip_bone(rig: Skeleton, chain: ChainPlan, ground: FabrikGround) -> int:
-    """Return the bone that is the hip of a leg.
+    """Return the bone that is a leg's hip.
 
     Raises:
-        ProblemError: If it cannot be the hip.
+        ProblemError: If the chosen bone can't be the hip.
     """
     bone = bone_index(rig, ground, "hip")
     name = rig.names[bone]
@@ -371,7 +370,7 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, ground: FabrikGround) -> int:
 
 
 def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
-    """Refuse a hip that can't be moved for a leg.
+    """Reject a hip that can't move for a leg.
 
     Raises:
         ProblemError: With the reason.
@@ -387,9 +386,9 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
 
 
 def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
-    """Return the legs at each end of the trunk, as those of an animal; all if it has one end.
+    """Return the legs at each end of the trunk: an animal's hind and fore legs, else one list.
 
-    Legs are at one end if the lowest bone that carries another one as well is the same.
+    Two legs are at the same end if their lowest bone shared with another leg is the same.
     """
     lines = {leg: rig.chain_up(leg.bones[0])[:-1] for leg in legs}
     carried = Counter(bone for line in lines.values() for bone in line)
@@ -403,7 +402,7 @@ def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:
-    """Return the items of legs whose feet aren't held: the ground doesn't affect the others."""
+    """Return the items of legs whose feet aren't held; the ground doesn't affect held ones."""
     pairs = zip(chains, feet, strict=True)
     return [foot for chain, foot in pairs if not chain.is_held_at(time)]
 
@@ -417,9 +416,9 @@ def _wider(frames: range, more: int) -> range:
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:
-    """Return how far the hip moves with the locked feet, where a capture jumps as a whole.
+    """Return how far the hip moves with locked feet where a whole capture jumps.
 
-    Otherwise the knees would absorb all of the jump.
+    Otherwise the knees would have to absorb the jump.
     """
     if not feet or _is_cut(feet, time):
         return ORIGIN
@@ -437,5 +436,5 @@ def _ground_goal(chain: ChainPlan) -> GroundGoal:
 
 
 def _heel(tip: Vec, axes: Mat3 | None, size: float) -> Vec:
-    """Return the head of a foot, given its tip."""
+    """Return the head of a foot from its tip."""
     return tip if axes is None else sub(tip, scaled(mat_columns(axes)[1], size))

@@ -1,4 +1,4 @@
-"""The extension of a leg on the ground, in which its knee moves as smoothly as animated."""
+"""The extension of a leg on the ground, chosen so that its knee moves as smoothly as animated."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ from .grounded_foot import pose_of
 from .stances import Stances
 
 CHANGED = 5e-5
-"""The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
-were partly so, a knee behind its line would be turned to its side instead of forward."""
+"""Mean change of a leg's extension, in leg lengths, above which it no longer counts as animated. A
+gradual change would turn a knee behind its line sideways instead of forward."""
 
 
 class Look(NamedTuple):
-    """A knee at a frame.
+    """A knee at one frame.
 
     Attributes:
-        before: How far it is off the line from hip to ankle as animated.
-        after: How far it is on the ground, not smoothly.
-        weight: How much the latter counts.
+        animated: Its animated distance from the line from hip to ankle.
+        grounded: The same on the ground, before smoothing.
+        weight: How much ``grounded`` counts.
     """
 
-    before: float
-    after: float
+    animated: float
+    grounded: float
     weight: float
 
 
 class Knees:
-    """The knee of a leg at all frames, valid while the hip moves in the same way.
+    """A leg's knee at all frames, valid until the hip moves differently.
 
     Attributes:
-        stances: Its foot on the ground.
-        key: The inputs of the hip's displacement besides them.
+        stances: The foot on the ground.
+        key: The other inputs of the hip's displacement.
     """
 
     def __init__(
         self, stances: Stances, key: object, shift_at: Callable[[int], Vec], inner: float
     ) -> None:
-        """Start without any frame.
+        """Start with no frames computed.
 
         Args:
-            stances: Its foot.
-            key: As above.
-            shift_at: Returns how far the hip joint is moved at a frame.
-            inner: The least distance from hip to ankle that its bones allow, in meters.
+            stances: The foot.
+            key: See the class.
+            shift_at: Returns the hip joint's displacement at a frame.
+            inner: The shortest distance from hip to ankle that the bones allow, in meters.
         """
         self.stances = stances
         self.key = key
@@ -82,9 +82,9 @@ class Knees:
         )
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
-        """Return the goal of a foot, giving way a little so that its knee moves smoothly.
+        """Return a foot's goal, eased a little so that the knee moves smoothly.
 
-        Also returns how much the leg is changed around that time, from 0 to 1.
+        The second value is how much the leg is changed around that time, from 0 to 1.
 
         Args:
             time: The frame of the track.
@@ -97,8 +97,8 @@ class Knees:
         far = distance
         fall = self._fall(time, sub(ankle, root))
         if fall > 0.0:
-            # Moved straight away from the hip, a foot that passes right below it would leave its
-            # way. It is not lowered into the ground; then it moves away, as far as its bones need.
+            # Moving straight away from the hip, a foot right below it would leave its path. It is
+            # lowered first, but not into the ground; then it moves away as far as its bones need.
             lower = scaled(self.stances.probe.up, max(0.0, min(fall, self._room(time))))
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
             left = length(sub(ankle, root))
@@ -128,7 +128,7 @@ class Knees:
         return aim._replace(place=location, axes=axes), weight
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
-        """Return the distance of a swinging leg's ankle from its hip joint (see `folded`)."""
+        """Return the distance from ankle to hip joint of a swinging leg (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
@@ -136,14 +136,14 @@ class Knees:
         return far + swings * (knee.folded(far, animated, inner) - far)
 
     def _fall(self, time: float, leg: Vec) -> float:
-        """Return how far an ankle would have to be lowered so that its leg folds no farther.
+        """Return how far an ankle has to be lowered so that its leg folds no farther.
 
-        A foot kicked above its hip joint comes nearest to it right beside it. It is lowered to
-        there before it gets too near, starting when the leg is as long as animated.
+        A foot kicked above its hip joint is closest to it when level with it. It is lowered to that
+        level before it gets too close, starting while the leg is as long as animated.
 
         Args:
-            time: The time.
-            leg: From the hip joint to the ankle.
+            time: The frame.
+            leg: The vector from hip joint to ankle.
         """
         up = self.stances.probe.up
         high, aside = dot(leg, up), length(across(leg, up))
@@ -158,12 +158,12 @@ class Knees:
         return fall + sqrt(max(0.0, far * far - aside * aside))
 
     def _room(self, time: float) -> float:
-        """Return how far the foot could be lower at a time."""
+        """Return how far the foot could be lowered."""
         frames = floor(time), ceil(time)
         return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
     def faced(self, time: float, aim: Aim, root: Vec, gate: float) -> Aim:
-        """Return the goal of a foot with the point toward which its leg bends, if that is known.
+        """Return a foot's goal with the point that its knee faces, if that is known.
 
         Args:
             time: The frame.
@@ -180,34 +180,31 @@ class Knees:
         return aim if point is None else aim._replace(facing=(point, gate))
 
     def _around(self, time: float) -> float:
-        """Return how much farther its knee is off its line than without easing around a time."""
+        """Return how much farther off its line easing moves the knee, around a time."""
         stride = self._path.stride
         number = floor(time / stride)
         around = range(number - 1, number + 3)
-        more = [self._path.nodes[node] - self._looked[node * stride].after for node in around]
+        more = [self._path.nodes[node] - self._looked[node * stride].grounded for node in around]
         return cubic(more, time / stride - number)
 
     def _ask(self, frame: int) -> Wish:
-        """Return the knee's position on the ground at a frame, and its desired bend there."""
-        before, here, then = (self._looked[frame + k * self._path.stride] for k in (-1, 0, 1))
-        bend = before.before - 2.0 * here.before + then.before
-        return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend, low=0.0)
+        """Return the knee's position on the ground at a frame, and the bend it should have."""
+        stride, looks, look = self._path.stride, self._looked, self._looked[frame]
+        bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
+        clear = knee.clear(look.animated, self._size)
+        return Wish(look.grounded, look.weight, clear * bend, low=0.0)
 
     def _change(self, frame: int) -> float:
-        """Return by how much the leg is changed at a frame."""
+        """Return how much the leg is changed at a frame."""
         look = self._looked[frame]
-        return knee.change(look.before, look.after, self._size)
+        return knee.change(look.animated, look.grounded, self._size)
 
     def _look(self, frame: int) -> Look:
-        """Return its knee at a frame of the clip."""
+        """Return the knee at a frame of the clip."""
         stances, size = self.stances, self._size
         frame = stances.clip.within(frame)
         leg = stances.carried[frame]
-        aside_before = knee.aside(length(sub(leg.target, leg.root)), size)
+        animated = knee.aside(length(sub(leg.target, leg.root)), size)
         far = length(sub(leg.goal, add(leg.root, self._shift_at(frame + stances.start))))
-        aside_after = knee.aside(self._unfolded(frame, far, self._flexed), size)
-        return Look(
-            aside_before,
-            aside_after,
-            knee.weight(aside_before, aside_after, size, stances.lies(frame)),
-        )
+        grounded = knee.aside(self._unfolded(frame, far, self._flexed), size)
+        return Look(animated, grounded, knee.weight(animated, grounded, size, stances.lies(frame)))

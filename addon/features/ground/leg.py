@@ -1,4 +1,4 @@
-"""The joints of a leg: its length, and the axis of its knee."""
+"""A leg's joints, length, and knee axis."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
 
 
 def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
-    """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
+    """Return the axis about which a leg's knee flexes in its FK pose, in world space.
 
-    It is as long as the distance of the knee from the line from hip to ankle. The known bend
-    direction of the leg counts as well, by `LEAST`. 0 for legs that don't have exactly one knee.
+    Its length is the knee's distance from the line from hip to ankle. The leg's bend direction
+    counts too, weighted by `LEAST`. 0 unless the leg has exactly one knee.
     """
     rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
     chain_input = ChainInput(

@@ -1,4 +1,4 @@
-"""Feet on the ground: their settings in the panel, and their bake."""
+"""Feet on the ground: panel, operators, and bake."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 
 def _may_stand(item: FabrikConstraint) -> bool:
-    """Return whether a tip is on the ground, or isn't a hand by its name."""
+    """Return whether a tip may stand: it is on the ground already, or its name isn't a hand's."""
     return part_of(words_of(item.bone)) not in ARM_PARTS or ground_settings(item).use
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Draw how the tip of a chain stands on the ground."""
+    """Draw the ground settings of a chain's tip."""
     ground = ground_settings(item)
     rest = layout.column()
     rest.prop(ground, "source")
@@ -83,7 +83,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
 
 
 def _draw_found_hip(layout: Layout, armature: bpy.types.Object, ground: FabrikGround) -> None:
-    """Draw which bone is the hip if it is not set."""
+    """Draw which bone is used as the hip if none is chosen."""
     plan = planner.known() if ground.use_hip and not ground.hip else None
     for hip in plan.units if plan else ():
         if isinstance(hip, Hip) and hip.rig.object == armature:
@@ -94,7 +94,7 @@ def _draw_found_hip(layout: Layout, armature: bpy.types.Object, ground: FabrikGr
 def _draw_floor(
     layout: Layout, armature: bpy.types.Object, ground: FabrikGround, item: FabrikConstraint
 ) -> None:
-    """Draw the floor of the animation, as detected or as set."""
+    """Draw the floor of the animation, detected or set."""
     layout.prop(ground, "use_floor")
     height = layout.row()
     height.active = ground.use_floor
@@ -113,7 +113,7 @@ def _draw_all(layout: Layout, group: bpy.types.PropertyGroup, *names: str) -> No
 
 
 def _feet_refusal(context: bpy.types.Context) -> str:
-    """Ask for feet on the ground of an armature that may be changed."""
+    """Return why an armature's feet can't be baked; empty if they can."""
     armature = active_armature(context)
     if any(ground_settings(item).use for item in settings(armature).constraints):
         return linked_problem(armature)
@@ -121,7 +121,7 @@ def _feet_refusal(context: bpy.types.Context) -> str:
 
 
 def _ends_of_legs(armature: bpy.types.Object) -> set[str]:
-    """Return the bones at which constraints of recognized legs may end."""
+    """Return the bones where a recognized leg's constraint may end."""
     limbs = [limb for shape, limb in body_of(armature).limbs if shape.kind == "LEG"]
     return {tip for limb in limbs for tip in (limb.end, limb.hand, *limb.bones[-1:])}
 
@@ -152,7 +152,7 @@ class FABRIK_OT_ground_add(Working, bpy.types.Operator):
     def _legs(
         self, context: bpy.types.Context, armature: bpy.types.Object
     ) -> list[FabrikConstraint]:
-        """Return the constraints of the recognized legs, or else of the selected bones."""
+        """Return the constraints of the recognized legs, or else those of the selected bones."""
         items = [item for item in settings(armature).constraints if reaches(item.solver)]
         legs = [item for item in items if item.bone in _ends_of_legs(armature)]
         selected = [settings(armature).constraints[i] for i in selected_in(context, armature)]
@@ -186,7 +186,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, TargetBakeResult]:
         """Bake."""
-        from .bake import bake  # Which uses numpy.
+        from .bake import bake  # It imports numpy.
 
         armature = active_armature(context)
         start, end = self.frame_start, self.frame_end
@@ -197,7 +197,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
         return bake(context.scene, layer, armature, self._frames, self.error)
 
     def finished(self, result: TargetBakeResult) -> set[OperatorReturnItems]:
-        """Report what was baked, and by how much it differs."""
+        """Report what was baked, and the error."""
         frames = self._frames
         text = msg(
             "Baked {count}, frames {first} to {last}: "

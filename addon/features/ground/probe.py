@@ -1,4 +1,4 @@
-"""Finding the ground below a foot: its height along the axis, and its normal."""
+"""Find the ground below a foot: its height along the axis, and its normal."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ...settings.values import check_animated
 from .settings import FabrikGround
 
 FARTHEST = 12.0
-"""How far to search above and below the floor of the animation if it isn't set, in legs."""
+"""How far above and below the animation's floor to search by default, in leg lengths."""
 
 
 class Under(NamedTuple):
     """The ground below a point.
 
     Attributes:
-        height: Its height along the axis, in meters from the origin of the world.
-        normal: Its unit normal in world space.
+        height: Its height along the axis, in meters from the world's origin.
+        normal: Its unit normal, in world space.
         ob: The object.
     """
 
@@ -41,14 +41,14 @@ class Probe(NamedTuple):
     Attributes:
         cast: Casts rays at the ground.
         up: The unit vector up, in world space; rays are cast against it.
-        floor: The height of the animation's own floor.
+        floor: The height of the animation's floor.
         rest: The height of that floor above the armature's origin.
         leg: The length of the leg, in meters.
         above: How far above the floor to search, in meters; 0 for automatic.
-        below: How far below, likewise.
-        most: The maximum angle by which a foot rotates, in radians.
-        turns: Whether it rotates at all.
-        offset: How much higher than the ground the floor of the animation is placed.
+        below: The same below it.
+        most: The largest angle by which a foot is tilted, in radians.
+        turns: Whether it is tilted at all.
+        offset: How far above the ground the animation's floor is placed.
         lift_only: Whether that floor is never lowered.
     """
 
@@ -65,15 +65,15 @@ class Probe(NamedTuple):
     lift_only: bool
 
     def level(self, under: Under) -> float:
-        """Return the height at which the floor of the animation is placed."""
+        """Return the height at which to place the animation's floor."""
         level = under.height + self.offset
         return max(level, self.floor) if self.lift_only else level
 
     def under(self, point: Vec) -> Under | None:
-        """Return the ground below or above a point; None without ground to stand on.
+        """Return the ground above or below a point; None if there isn't any to stand on.
 
-        If the distance is automatic, ground near the floor of the animation comes first. A figure
-        in a house then doesn't climb its roof, and one walking uphill still finds the hill.
+        With automatic distances, ground near the animation's floor comes first. So a character in a
+        house doesn't climb the roof, and one walking uphill still finds the hill.
         """
         rise = self.floor - dot(point, self.up)
         near, reach = self.above or self.leg, (self.below or self.leg)
@@ -102,10 +102,10 @@ def probe_of(
     floor: float,
     leg: float,
 ) -> Probe:
-    """Return the probe for the ground below a foot at one moment.
+    """Return the probe that finds the ground below a foot at one moment.
 
     Args:
-        snapshot: The moment.
+        snapshot: The scene at that moment.
         chain: The constraint.
         options: Its settings.
         ground: What counts as ground.
@@ -113,7 +113,7 @@ def probe_of(
         leg: The length of the leg, in meters.
 
     Raises:
-        ProblemError: If a setting is not a number, or the armature has zero scale along its axis.
+        ProblemError: If a setting isn't finite, or the armature has zero scale along the axis.
     """
     check_animated(options, msg(" of the ground"))
     axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)

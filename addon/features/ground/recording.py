@@ -45,11 +45,12 @@ from .stances import FASTEST, frame_of
 from .track import FORM, IN_WORLD, Sample, Track, moving, packed, turn_of_frame
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
-"""Settings of the ground on which a track depends: contacts are found from it later."""
+"""Ground settings that a track depends on. The others only affect contacts, which are found
+later."""
 
 MARGIN = 1.0
-"""How many seconds before and after its range a foot is recorded. A stride takes about this long,
-so a swing that crosses an end of the range has both its contacts."""
+"""How many seconds to record before and after the range: about one stride, so that swings across
+the ends of the range have both their contacts."""
 
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
@@ -58,15 +59,15 @@ class TrackRecorder:
     """Records the animated poses of a foot.
 
     Attributes:
-        owner: The path of the settings of its ground.
-        margin: How many frames it records before and after its range, as far as the foot moves.
+        owner: The path of its ground settings.
+        margin: How many frames to record before and after the range, while the foot moves.
     """
 
     counts_wholly = False
     moments = None
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a constraint of an armature."""
+        """Take the constraint at an index of an armature."""
         self.owner = history.owner_path(index, "ground")
         self._armature = armature
         self._index = index
@@ -79,7 +80,7 @@ class TrackRecorder:
         self._last: tuple[bpy.types.Object | None, Vec, Vec] | None = None
 
     def inputs(self) -> object:
-        """Return the settings on which the track depends."""
+        """Return the settings that the track depends on."""
         item = settings(self._armature).constraints[self._index]
         channels = animation.animated(self._armature)
         moving = {path for path, _ in channels.keyed | channels.driven}
@@ -111,7 +112,7 @@ class TrackRecorder:
         return [*points, above, *chain.watched]
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Begin, at the first frame."""
+        """Start at the first frame."""
         self._start = int(snapshot.time)
         chain = self._chain(snapshot.plan)
         if chain is not None:
@@ -127,7 +128,7 @@ class TrackRecorder:
         """Record a frame."""
         chain = self._chain(snapshot.plan)
         if chain is None:
-            return  # The constraint reports why.
+            return  # The constraint reports the reason.
         goal = cast(GroundGoal, chain.goal_source)
         probe = goal.probe(snapshot, chain, ground_settings(snapshot.item(chain)))
         pose = pose_of(aim_of(snapshot, chain))
@@ -160,7 +161,7 @@ class TrackRecorder:
         self._last = ob, local, local_end
 
     def _number(self, ground: bpy.types.Object | None) -> int:
-        """Return the number of the object below the foot, which may be a new one."""
+        """Return the index of the object below the foot, adding it if new."""
         if ground is None:
             return IN_WORLD
         if ground not in self._grounds:
@@ -177,7 +178,7 @@ class TrackRecorder:
         return packed(Track(start, rate, self._leg, self._foot, grounds, samples))
 
     def _chain(self, plan: Plan) -> ChainPlan | None:
-        """Return the resolved constraint, None if it is invalid."""
+        """Return the resolved constraint; None if it is invalid."""
         for chain in plan.chains:
             if chain.rig.object == self._armature and chain.item == self._index:
                 works = isinstance(chain.goal_source, GroundGoal) and not chain.problem
@@ -186,13 +187,13 @@ class TrackRecorder:
 
 
 def _rest(chain: ChainPlan, bone: int) -> object:
-    """Return the rest transform of a bone and its length."""
+    """Return a bone's rest transform and length."""
     rest = chain.rig.bone(bone)
     return rest.rest, rest.length
 
 
 def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
-    """Return the animated hip joint of a leg, in world space."""
+    """Return a leg's animated hip joint, in world space."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
     runs = present_runs()
@@ -205,7 +206,7 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
 
 
 def tracks_of(armature: bpy.types.Object) -> list[TrackRecorder]:
-    """Return the recorders of an armature: one for each foot on the ground."""
+    """Return an armature's recorders, one for each foot on the ground."""
     items = settings(armature).constraints
     return [
         TrackRecorder(armature, i)

@@ -1,4 +1,4 @@
-"""The sole of a foot, and the ground that rays find below it."""
+"""The sole of a foot, and the ground found below it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from fabrik_solver.motion.sole import Sole, counted, is_beside, resting_normal
 from .probe import Probe, Under
 
 CLIMB = 0.35
-"""How high a foot is lifted for ground below one end only, in legs; higher ground is a wall."""
+"""How high a foot is lifted for ground below one end only, in leg lengths. Higher ground is a
+wall."""
 
 
 NOWHERE = -1e30
-"""Stands for the need of a foot without ground below it."""
+"""The need of a foot that has no ground below it."""
 
 
 class SoleContact(NamedTuple):
@@ -35,18 +36,18 @@ class SoleContact(NamedTuple):
 
 
 def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleContact | None:
-    """Return how a foot lies on the ground with neither end below it; None without ground.
+    """Return how a foot lies on the ground without sinking in; None if there isn't any ground.
 
     Args:
         probe: Finds the ground.
         location: The animated location of the goal.
-        points: The points that touch the floor of the animation, relative to the goal. The first
-            one takes priority; the second, if any, is the other end.
+        points: The points that touch the animation's floor, relative to the goal. The first takes
+            priority; the second, if any, is the other end.
     """
     up = probe.up
     near = probe.under(add(location, points[0]))
     if near is None:
-        # Where one end is over a wall, as the riser of a step, the foot stands on the other one.
+        # If one end is over a wall, such as a stair's riser, the foot stands on the other end.
         return sole_contact(probe, location, points[1:]) if len(points) > 1 else None
     first, other = points[0], points[-1]
     far = probe.under(add(location, other)) if len(points) > 1 else None
@@ -64,7 +65,7 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
 
 
 def _goal_height(probe: Probe, under: Under, point: Vec, tilt: Vec) -> float:
-    """Return how high the goal of a tilted foot is whose point is on the plane of a face."""
+    """Return how high a tilted foot's goal is if one of its points is on the plane of a face."""
     turned = rotate(turn_of(tilt), point)
     aside = across(sub(turned, point), probe.up)
     level = probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
@@ -75,9 +76,9 @@ class Below(NamedTuple):
     """The ground below a swinging foot.
 
     Attributes:
-        lack: By how much the foot is too low, negative if it is not.
-        heights: The heights of its heel and its ball.
-        levels: The least height of each; None without ground below.
+        lack: How far the foot is too low; negative if it has room below.
+        heights: The heights of its heel and ball.
+        levels: The lowest allowed height of each; None without ground below.
     """
 
     lack: float
@@ -88,12 +89,12 @@ class Below(NamedTuple):
 def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """Return the ground below a foot.
 
-    It may be below the ground by as much as the animation has it below its floor.
+    Where the animation has the foot below its floor, it may be as far below the ground.
 
     Args:
         probe: Finds the ground.
-        sole: The points of the foot that touch it.
-        animated: The pose on the floor of the animation.
+        sole: The points of the foot that touch the ground.
+        animated: The pose on the animation's floor.
         foot: The pose on the ground.
     """
     heights: list[float] = []
@@ -110,14 +111,14 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
 
 
 def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bool) -> float:
-    """Return by how much a foot is too low for the ground below it, around a time.
+    """Return how far a foot is too low for the ground around a moment.
 
     Args:
         probe: Finds the ground.
-        foot: The ground below it then.
-        beside: The ground below it before, then and after.
-        is_free: Whether it swings all that time. An edge may then be anywhere in between. Otherwise
-            a point only considers the ground beside it over a riser.
+        foot: The ground below it at that moment.
+        beside: The ground below it just before, at, and just after that moment.
+        is_free: Whether it swings throughout. An edge may then be anywhere in between. Otherwise
+            the ground next to a point counts only if none is right below it, as over a riser.
     """
     levels = [
         here if here is not None and not is_free else max(around, default=None)
@@ -127,13 +128,13 @@ def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bo
 
 
 def _present(beside: Sequence[Below]) -> list[list[float]]:
-    """Return the levels below each point that are not missing."""
+    """Return the known levels below each point."""
     columns = zip(*[other.levels for other in beside], strict=True)
     return [[level for level in column if level is not None] for column in columns]
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
-    """Return the lowest point's depth below ground; walls beside the first point count less."""
+    """Return the lowest point's depth below ground; walls next to the first point count less."""
     pairs = zip(heights, levels, strict=True)
     lacks = [(level - height, level) for height, level in pairs if level is not None]
     far = CLIMB * probe.leg

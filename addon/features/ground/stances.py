@@ -1,4 +1,4 @@
-"""The contacts of a foot with the current ground, and its swing from one to the next."""
+"""A foot's contacts on the current ground, and its swings between them."""
 
 from __future__ import annotations
 
@@ -44,44 +44,43 @@ from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
-"""How fast a foot can be, in legs a second. Anything faster is a cut, such as after the rest pose
-in the first frame of many captures. The swinging foot of a sprinter is about twice as fast as the
-body, which reaches 12 m/s."""
+"""The fastest that a foot moves, in leg lengths a second. Anything faster is a cut, as after the
+rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
+foot about twice that."""
 
 SWING = 0.4
-"""The assumed duration in seconds of a swing that begins or ends outside of the clip. It is 40 % of
-a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second."""
+"""The assumed duration of a swing that starts or ends outside the clip, in seconds. A swing is 40 %
+of a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second."""
 
 STRIDE = 1.0
-"""The assumed duration of a stride in seconds: within it, a knee bends at least once."""
+"""The assumed duration of a stride, in seconds: a knee bends at least once in it."""
 
 
 class GroundOffset(NamedTuple):
-    """The transform from a foot on the floor of its animation to the ground.
+    """The transform of a foot from the animation's floor to the ground.
 
     Attributes:
         shift: The translation.
         tilt: The rotation vector of the foot.
-        rise: How much higher the ground is than the floor of the animation.
-        share: Its influence: 0 in a contact without ground below.
+        rise: How far the ground is above the animation's floor.
+        influence: How much the ground counts: 0 in a contact without ground below.
     """
 
     shift: Vec = ORIGIN
     tilt: Vec = ORIGIN
     rise: float = 0.0
-    share: float = 1.0
+    influence: float = 1.0
 
 
 class Swing(NamedTuple):
     """How the ground moves a foot from one contact to the next.
 
     Attributes:
-        first: The last frame of the contact before.
-        last: The first frame of the next one.
-        previous: The offset of the foot at that frame.
-        following: The offset of the foot at its last frame.
-        roll: The offset that the foot's roll in these contacts adds on tilted ground; None on level
-            ground.
+        first: The last frame of the previous contact.
+        last: The first frame of the next contact.
+        previous: The foot's offset at ``first``.
+        following: The foot's offset at ``last``.
+        roll: The offset added by the foot's roll on tilted ground in these contacts; None if level.
     """
 
     first: int
@@ -96,11 +95,11 @@ class ClipInput(NamedTuple):
 
     Attributes:
         up: The unit vector up, in world space.
-        floor: The height of the floor of the animation along it, from the origin of the world.
+        floor: The height of the animation's floor along it, from the world's origin.
         rest: The height of that floor above the armature's origin.
-        lock_time: The time in which a foot is locked before a contact, and released after it.
-        frames: The transforms of the grounds of the track, by number.
-        has_toes: Whether the foot has toes, so that it rolls off about their joint.
+        lock_time: How long a foot blends into its lock before a contact, and out of it afterwards.
+        frames: The transforms of the track's grounds, by index.
+        has_toes: Whether the foot has toes, and so rolls off about their joint.
     """
 
     up: Vec
@@ -112,22 +111,22 @@ class ClipInput(NamedTuple):
 
 
 class FootClip:
-    """A foot at all frames, on the floor of its animation, with the ground where it is now.
+    """A foot at all frames on the animation's floor, with the ground in its current location.
 
-    It is reused from frame to frame while its inputs stay the same.
+    It is reused until its inputs change.
 
     Attributes:
         contact_track: The track with its contacts.
         sole: The points of the foot that touch the floor.
         planted: The foot, locked during its contacts.
         inputs: The other inputs.
-        first: The first frame of the clip, or the one after the last cut before all contacts.
-        last: The last frame, or the one before the first cut after all contacts.
-        spans: The first and last frames of its contacts.
-        lying: The first and last frames of the phases in which the foot is flat.
+        first: The first frame of the clip, or the frame after the last cut before all contacts.
+        last: The last frame, or the frame before the first cut after all contacts.
+        spans: First and last frame of each contact.
+        lying: First and last frame of each foot-flat phase.
         firm: The frames in which the foot stands without rolling.
         carrying: The frames in which the foot is on the ground, locked or not.
-        flats: The locked pose of the foot on the floor of its animation, at each frame.
+        flats: The locked pose of the foot on the animation's floor, by frame.
     """
 
     def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
@@ -170,7 +169,7 @@ class FootClip:
         )
 
     def _uncut(self) -> tuple[int, int]:
-        """Return the first and last frames between the cuts before and after all contacts."""
+        """Return the first and last frame between the cuts around all contacts."""
         track, contacts = self.contact_track.track, self.contact_track.contacts
         most, count = FASTEST * track.leg / track.rate, len(track.samples)
         cuts = [frame for frame, sample in enumerate(track.samples) if length(sample.step) > most]
@@ -181,9 +180,9 @@ class FootClip:
         return first, min((cut - 1 for cut in cuts if cut > end), default=count - 1)
 
     def pose(self, time: float) -> Pose:
-        """Return the animated pose of the foot, moved along with the ground.
+        """Return the animated pose of the foot, carried by the moving ground.
 
-        Between frames it moves in a straight line.
+        Interpolated linearly between frames.
         """
         frame = floor(time)
         if time != frame:
@@ -209,17 +208,17 @@ class FootClip:
         return self._smoothed(self._bends, time, 0.5)
 
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
-        """Return the mean of the axes around a time, over the given numbers of strides."""
+        """Return the mean of axes around a time, over this many strides."""
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED * rate))
         ease = stride * max(2, round(strides * STRIDE * rate / stride))
         return shape.smoothed(axes.__getitem__, time, ease, stride)
 
     def _bend(self, frame: int) -> Vec | None:
-        """Return the knee's flexion axis at a frame: 0 if overextended, None beyond the clip.
+        """Return the knee's flexion axis at a frame: 0 if overextended, None outside the clip.
 
         A knee flexes much farther than a capture overextends it. So a whole stride shows which way
-        it bends, whatever the rest pose and single frames suggest.
+        it bends, whatever the rest pose or a single frame suggests.
         """
         axis = self._flexions[frame]
         if axis is None or dot(axis, self._smoothed(self._flexions, frame, 1.0)) > 0.0:
@@ -227,48 +226,48 @@ class FootClip:
         return ORIGIN
 
     def _flexion(self, frame: int) -> Vec | None:
-        """Return the bend axis at a frame, as long as the knee's offset; None beyond the clip."""
+        """Return the bend axis at a frame, as long as the knee's offset; None outside the clip."""
         if not self.first <= frame <= self.last:
             return None
         sample = self.contact_track.track.samples[frame]
         return mat_apply(self.inputs.frames[sample.under][0], sample.flexion)
 
     def _flat(self, time: float) -> Pose:
-        """Return the locked pose of the foot, on the floor of its animation."""
+        """Return the locked pose of the foot on the animation's floor."""
         return self.planted.at(time, self.pose(time))
 
     def gone(self, time: float, first: int, last: int) -> float:
-        """Return the share of its path that a swinging foot has covered between two frames.
+        """Return the fraction of its path that a swinging foot has covered between two frames.
 
-        It changes smoothly, and is at rest at both ends. If only the time counted, a running foot
-        would come too near its hip on a slope.
+        It changes smoothly and is at rest at both ends. If it depended on time alone, a running
+        foot would come too close to its hip on a slope.
         """
         shares = self._gone[range(first - 1, last + 2)]
         number = min(floor(time), last - 1) - first
         return cubic(shares[number : number + 4], time - first - number)
 
     def _shares_gone(self, swing: range) -> list[float]:
-        """Return the same at the frames of a swing, and one frame before and after it."""
+        """Return the same at each frame of a swing, and at the frames on either side of it."""
         frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-        way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-        shares = [0.0, *[gone / (way[-1] or 1.0) for gone in way], 1.0]
-        stiffness = (len(way) / pi) ** 4  # Of what comes and goes in two swings it does half.
+        path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        shares = [0.0, *[gone / (path[-1] or 1.0) for gone in path], 1.0]
+        stiffness = (len(path) / pi) ** 4  # Halves an oscillation with a period of two swings.
         ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
         return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
     def within(self, frame: int) -> int:
-        """Return the frame of the clip that is nearest to a frame."""
+        """Return the frame of the clip nearest to a frame."""
         return min(max(frame, self.first), self.last)
 
     def ends(self, number: int) -> list[Vec]:
-        """Return the points of the sole in a contact, relative to the goal, standing one first."""
+        """Return the sole's points in a contact relative to the goal, the standing one first."""
         return self._standing[number][0]
 
     def hover(self, number: int) -> tuple[float, float]:
-        """Return the desired height of the foot above the floor in a contact, and the ignored part.
+        """Return the desired height above the floor in a contact, and the part of it to ignore.
 
-        The floor of captures drifts: a foot is on the floor up to the height at which a point
+        The floor of a capture drifts. So a foot is on the floor up to the height at which a point
         counts as standing.
         """
         whole, drift = self._standing[number][1], self.contact_track.drifts[number]
@@ -277,36 +276,36 @@ class FootClip:
         return hover, whole - hover
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
-        """Return the points of the sole in a contact, and the lower one's height."""
+        """Return the sole's points in a contact, and the height of the lower one."""
         planted = self.planted.places[number]
         points = (self.sole.heel, self.sole.ball)
         if all(anchor.part.kind == BALL for anchor in planted.anchors):
-            points = points[::-1]  # The heel is not to be in a step behind the ball.
+            points = points[::-1]  # Keeps the heel out of the step behind the ball.
         ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
         heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
         return ends, min(heights) - self.inputs.floor
 
 
 class Stances:
-    """The contacts of a foot with the ground at one moment, in frames of its track.
+    """A foot's contacts with the ground at one moment, in frames of its track.
 
-    They may be kept from frame to frame while the clip, the ground and the settings of the probe
-    stay the same.
+    Kept from frame to frame until the clip, the ground, or the probe's settings change.
 
     Attributes:
-        clip: The foot on the floor of its animation.
+        clip: The foot on the animation's floor.
         probe: Finds the ground.
-        start: The frame of the scene in which the track begins.
-        carried: Its leg at each frame; beyond a cut or the end of the clip, the leg before it.
-        jumps: By how much the lock moves the ankle, and where the hip joint is, relative to their
-            means around a frame.
-        raises: How much higher the foot is for all that is below it, as far as the ground counts.
-        foothold: Returns the goal of the foot at a time, from its animated goal. As many are cached
-            as the track has frames, so that a dragged goal fills no memory.
+        start: The scene frame at which the track begins.
+        carried: The leg at each frame; beyond a cut or the clip's end, the leg just before it.
+        jumps: How far the lock moves the ankle, and where the hip joint is, relative to their means
+            around a frame.
+        raises: How far the foot is raised for everything below it, weighted by the ground's
+            influence.
+        foothold: Returns the foot's goal at a time, from its animated goal. It caches as many as
+            the track has frames, so that a dragged goal doesn't fill the memory.
     """
 
     def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
-        """Take the foot on the floor of its animation, and the current ground."""
+        """Take the foot on the animation's floor, and the current ground."""
         self.clip = clip
         self.start = clip.contact_track.track.start
         self.probe = probe
@@ -323,28 +322,28 @@ class Stances:
         self._needs = Column(self._needed)
 
     def _foothold(self, time: float, aim: Aim) -> Foothold:
-        """Return the goal of a foot that is locked in stance, or swings to the next foothold."""
+        """Return the goal of a foot that is locked in stance, or swinging to its next foothold."""
         animated, probe, up = pose_of(aim), self.probe, self._up
         flat = self.clip.planted.at(time, animated)
         foot, moved = self._on_ground(time, animated, flat)
         if self.is_cut(time):
             return Foothold(aim, aim.place, moved.rise, add(aim.place, self.clip.root(floor(time))))
-        share = shape.influence(dot(aim.place, up) - probe.floor, self._blend)
-        base = blended(animated, foot, share)
+        weight = shape.influence(dot(aim.place, up) - probe.floor, self._blend)
+        base = blended(animated, foot, weight)
         rise = self.raises[time]
-        if time != floor(time):  # Something may be in the way between two frames only.
-            rise = max(rise, share * need(probe, self.clip.sole, flat, base).lack)
+        if time != floor(time):  # An obstacle may only be hit between two frames.
+            rise = max(rise, weight * need(probe, self.clip.sole, flat, base).lack)
         raised = base._replace(place=add(base.place, scaled(up, rise)))
-        return Foothold(goal_of(probe, aim, raised), base.place, share * moved.rise)
+        return Foothold(goal_of(probe, aim, raised), base.place, weight * moved.rise)
 
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
-        """Return a foot on the ground, not lifted over obstacles, and how the ground moves it."""
+        """Return the foot on the ground before any lift over obstacles, and its ground offset."""
         moved = self._moved(time, flat)
         foot = Pose(add(flat.place, moved.shift), flat.turn)
         if moved.tilt != ORIGIN:
             turn = quat_product(shape.turn_of(moved.tilt), flat.turn)
             foot = foot._replace(turn=turn)
-        return blended(animated, foot, moved.share), moved
+        return blended(animated, foot, moved.influence), moved
 
     def _raise(self, time: float) -> float:
         time = min(max(time, self.clip.first), self.clip.last)
@@ -352,21 +351,21 @@ class Stances:
         return weight * self._lifts.at(time) if weight > 0.0 else 0.0
 
     def clearance(self, frame: int) -> float:
-        """Return how far it could be lower without being too low for what is below it."""
+        """Return how far the foot could be lowered before it is too low for the ground."""
         frame = self.clip.within(frame)
         return self.raises[frame] - self._needs[frame].lack
 
     def _clear(self, frame: int) -> Wish:
-        """Return how far a foot is to be lifted at least; where it is flat, no farther."""
+        """Return the least lift of the foot; a flat foot is lifted no higher."""
         frame = self.clip.within(frame)
         stands = self.clip.planted.around(frame)[1]
         return shape.lifted(self._lack(frame), frame in self.clip.firm, stands)
 
     def _lack(self, frame: int) -> float:
-        """Return the least lift of the foot."""
+        """Return how far the foot has to be lifted."""
         if self.influence(frame) <= 0.0:
             return 0.0
-        if self.clip.planted.around(frame)[1]:  # It stays in place, whatever is beside it.
+        if self.clip.planted.around(frame)[1]:  # It stays in place, whatever is next to it.
             return max(0.0, self._needs[frame].lack)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]
@@ -374,34 +373,34 @@ class Stances:
         lack = lack_between(self.probe, self._needs[frame], beside, is_free)
         if lack <= 0.0:
             return 0.0
-        # Its knee may still lower it a little.
+        # Leave room for the knee, which may still lower it a little.
         return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
 
     def _needed(self, frame: int) -> Below:
-        """Return the ground below an unlifted foot, at a frame."""
+        """Return the ground below a foot that isn't lifted yet."""
         flat = self.clip.flats[frame]
         foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
         return need(self.probe, self.clip.sole, flat, foot)
 
     def influence(self, time: float) -> float:
-        """Return the influence of the ground at the animated height of the foot."""
+        """Return the ground's influence at the foot's animated height."""
         height = dot(self.clip.pose(time).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
 
     def is_cut(self, time: float) -> bool:
-        """Return whether there is a cut between a time and the contacts."""
+        """Return whether a cut separates a time from the contacts."""
         return not self.clip.first <= time <= self.clip.last
 
     def stands(self, time: float) -> float:
-        """Return 1 in a contact, less beside it, and 0 while the lock has no influence."""
+        """Return 1 in a contact, less near it, and 0 where the lock has no influence."""
         return self._near(time, self.clip.spans)
 
     def lies(self, time: float) -> float:
-        """Return the same for the phases in which the foot is flat."""
+        """Return the same for the foot-flat phases."""
         return self._near(time, self.clip.lying)
 
     def _near(self, time: float, spans: list[tuple[int, int]]) -> float:
-        """Return 1 within a span of frames, less beside it, and 0 from the time of the lock on."""
+        """Return 1 within a span of frames, falling to 0 over the time of the lock."""
         far = self.clip.inputs.lock_time * self.clip.contact_track.track.rate
         number = bisect_right(spans, time, key=lambda span: span[0])
         beside = [max(0.0, time - spans[number - 1][1])] if number > 0 else []
@@ -410,13 +409,13 @@ class Stances:
         return 1.0 if nearest == 0.0 else 1.0 - smooth(nearest / far) if far > 0.0 else 0.0
 
     def root_at(self, time: float) -> Vec:
-        """Return the animated position of the hip joint, in world space."""
+        """Return the animated hip joint, in world space."""
         frame = floor(time)
         here = self.carried[frame].root
         return here if time == frame else mix(here, self.carried[frame + 1].root, time - frame)
 
     def reach(self, time: float) -> float:
-        """Return the animated distance of the ankle from the hip joint."""
+        """Return the animated distance from ankle to hip joint."""
         here, then = (self.carried[floor(time) + k] for k in (0, 1))
         far, next_far = (length(sub(leg.target, leg.root)) for leg in (here, then))
         return far + (time - floor(time)) * (next_far - far)
@@ -446,11 +445,11 @@ class Stances:
             clip.contact_track.track.leg,
             weight * moved.rise,
             frame in clip.carrying,
-            scaled(lock, weight * moved.share),
+            scaled(lock, weight * moved.influence),
         )
 
     def between(self, frames: range) -> tuple[object, ...]:
-        """Return all inputs of the foot's path in frames of the scene: its contacts and lift."""
+        """Return all inputs of the foot's path in some scene frames: its contacts and lifts."""
         first, last = frames[0] - self.start, frames[-1] - self.start
         around, count = self.clip.planted.around, len(self.clip.spans)
         low, high = around(first)[0], around(last)[0] + 1
@@ -463,7 +462,7 @@ class Stances:
         return (low, high, *state, *[self.raises[frame - self.start] for frame in frames])
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
-        """Return how the ground moves a foot locked on a flat floor."""
+        """Return how the ground moves a foot that is locked on the flat floor."""
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
@@ -479,38 +478,40 @@ class Stances:
             shift if swing.roll is None else add(shift, swing.roll.at(time)),
             mix(previous.tilt, following.tilt, fraction),
             previous.rise + (following.rise - previous.rise) * fraction,
-            previous.share + (following.share - previous.share) * fraction,
+            previous.influence + (following.influence - previous.influence) * fraction,
         )
 
     def _swing(self, number: int) -> Swing:
-        """Return a swing by the number of the contact before it, -1 before the first one."""
+        """Return a swing by the index of the contact before it, -1 for the first swing."""
         clip, rate = self.clip, self.clip.contact_track.track.rate
-        before, after = neighbors(clip.spans, number)
-        # A swing of which the clip has little still takes its time.
+        lock, next_lock = neighbors(clip.spans, number)
+        # A swing that the clip cuts short still takes its full time.
         far = max(1, round(SWING * rate))
-        first, last = before[1] if before else clip.first, after[0] if after else clip.last
-        previous = self._edge(first) if before else self._beyonds[first]
-        following = self._edge(last) if after else self._beyonds[last]
+        first = lock[1] if lock else clip.first
+        last = next_lock[0] if next_lock else clip.last
+        previous = self._edge(first) if lock else self._beyonds[first]
+        following = self._edge(last) if next_lock else self._beyonds[last]
         previous = previous or following or GroundOffset()
         following = following or previous
         roll = None
         if not previous.tilt == following.tilt == ORIGIN:
             edges, begin = (previous.shift, following.shift), first
-            lock = clip.inputs.lock_time * rate
+            fade = clip.inputs.lock_time * rate
 
             def rolled(frame: int) -> Vec:
                 return sub(self._edge(frame).shift, edges[frame > begin])
 
-            roll = blend_of(rolled, before, after, clip.last, lock, rate)
-        first = first if before else min(first, last - far)
-        return Swing(first, last if after else max(last, first + far), previous, following, roll)
+            roll = blend_of(rolled, lock, next_lock, clip.last, fade, rate)
+        first = first if lock else min(first, last - far)
+        last = last if next_lock else max(last, first + far)
+        return Swing(first, last, previous, following, roll)
 
     def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at a frame of a contact."""
         return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:
-        """Return how the ground below moves a foot that never stands, as a mean around a time."""
+        """Return how the ground below moves a foot that never stands, averaged around a time."""
         ease, stride, at = 2 * self._stride, self._stride, self._beyonds
         shift = shape.smoothed(lambda f: (here := at[f]) and here.shift, time, ease, stride)
         tilt = shape.smoothed(lambda f: (here := at[f]) and here.tilt, time, ease, stride)
@@ -518,13 +519,13 @@ class Stances:
 
     @property
     def _stride(self) -> int:
-        """The number of frames between samples of the ground below such a foot."""
+        """Number of frames between the ground samples of such a foot."""
         return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
 
     def _beyond(self, frame: int) -> GroundOffset | None:
-        """Return how the ground moves a foot that swings in the first or last frame of the clip.
+        """Return how the ground moves a foot that swings at the first or last frame of the clip.
 
-        None without ground below it. The floor has its height in the adjacent contact.
+        None without ground below it. The floor is as high as in the adjacent contact.
         """
         frame = self.clip.within(frame)
         flat = self.clip.flats[frame]
@@ -541,7 +542,7 @@ class Stances:
     def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
         lying = self._lyings[number]
         if lying is None:
-            return GroundOffset(share=0.0)
+            return GroundOffset(influence=0.0)
         base = self.clip.planted.places[number].base
         hover, drift = self.clip.hover(number)
         height = lying.height + hover - dot(base, self._up)
@@ -564,9 +565,9 @@ def _firm_frames(contact: Contact) -> Iterable[int]:
 
 
 def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:
-    """Return the space in which a foot moves along with a ground; the world without one.
+    """Return the space in which a foot is carried by a ground; world space without one.
 
-    If an object has zero scale, only its location counts, as its transform has no inverse.
+    If an object has zero scale, only its location counts: its transform has no inverse.
     """
     if ob is None:
         return WHOLE

@@ -1,7 +1,7 @@
-"""The track of a foot: its animated pose at each frame, relative to the ground below it.
+"""A foot's track: its animated pose at each frame, relative to the ground below it.
 
-Poses are recorded in the space of the object below the foot, so that they move along with the
-ground. Contacts are found from the track afterwards.
+Poses are recorded in the space of the object below the foot, so that the ground carries them.
+Contacts are found from the track later.
 """
 
 from __future__ import annotations
@@ -29,32 +29,31 @@ from fabrik_solver.motion.sole import Sole
 FORM = codec.Form(b"FABT", 2)
 
 IN_WORLD = -1
-"""Stands for the world, without ground below the foot."""
+"""Index for the world: no object is below the foot."""
 
 NUMBERS = 23
-"""The number of stored values of a frame, besides the object below the foot."""
+"""How many numbers a frame stores, besides the object below the foot."""
 
 BEFORE = 20
-"""The number before knees were stored."""
+"""The same before knees were stored."""
 
 HEAD = 10
-"""The number of stored values of the track as a whole."""
+"""How many numbers a track stores for all frames."""
 
 
 class Sample(NamedTuple):
-    """The animated pose of a foot at a frame.
+    """A foot's animated pose at one frame.
 
     Attributes:
-        under: Number of the object that was below it, or `IN_WORLD`.
-        place: The location of its goal, in the space of that object.
-        step: Its displacement since the frame before, relative to the ground, in meters.
-        height: Its height above the origin of the armature, in meters.
+        under: Index of the object below it, or `IN_WORLD`.
+        place: Location of its goal, in that object's space.
+        step: Its displacement relative to the ground since the previous frame, in meters.
+        height: Its height above the armature's origin, in meters.
         root: The hip joint relative to the goal, in the same space.
-        turn: The orientation of the foot in that space; the identity if it doesn't copy the
-            target's.
-        end_step: The displacement of the other end of the foot, as ``step``.
+        turn: The orientation of the foot in that space; the identity if it doesn't copy its target.
+        end_step: The displacement of the foot's other end, as ``step``.
         up: The unit vector up, in the axes of the foot.
-        flexion: The axis about which its knee flexes, in the same space; 0 if unknown. Its length
+        flexion: The axis about which the knee flexes, in the same space; 0 if unknown. Its length
             is the knee's distance from the line from hip to ankle, in meters.
     """
 
@@ -75,9 +74,9 @@ class Track(NamedTuple):
     Attributes:
         start: The first frame.
         rate: Frames per second.
-        leg: The length of the leg in meters.
-        foot: The joints above its heel and its ball, in the rest pose.
-        grounds: The names of the objects that counted as ground, and of others below it.
+        leg: The length of the leg, in meters.
+        foot: The joints above heel and ball, in the rest pose.
+        grounds: The names of the objects that were ground or below the foot.
         samples: One for each frame.
     """
 
@@ -103,16 +102,16 @@ class Track(NamedTuple):
 
 
 def moving(samples: Sequence[Sample], margin: int, least: float, most: float) -> tuple[int, int]:
-    """Return the first and the last sample of a track that count.
+    """Return the indices of the first and last sample that count.
 
-    These are all in its range, and those before and after it up to a cut, or to where the foot is
-    held. The animation of the foot ends there, and it doesn't stand.
+    The range counts, and the samples around it up to a cut or until the foot is held. The foot's
+    animation ends there, and it isn't standing.
 
     Args:
         samples: The samples.
-        margin: The number of samples before the range, and after it.
-        least: How far a held foot seems to move in a frame, due to rounding, in meters.
-        most: How far a foot may move in a frame, in meters; farther is a cut.
+        margin: The number of samples on each side of the range.
+        least: How far rounding makes a held foot seem to move in a frame, in meters.
+        most: How far a foot may move in a frame, in meters; anything more is a cut.
     """
     first, last = margin, len(samples) - 1 - margin
     steps = [max(length(sample.step), length(sample.end_step)) for sample in samples]
@@ -124,7 +123,7 @@ def moving(samples: Sequence[Sample], margin: int, least: float, most: float) ->
 
 
 def packed(track: Track) -> bytes:
-    """Return a track as bytes."""
+    """Encode a track."""
     foot = track.foot
     numbers = [track.rate, track.leg, *foot.heel, *foot.ball, foot.heel_rest, foot.ball_rest]
     for s in track.samples:
@@ -134,7 +133,7 @@ def packed(track: Track) -> bytes:
 
 
 def unpacked(blob: bytes) -> Track | None:
-    """Return a track from bytes; None if they aren't a track."""
+    """Decode a track; None if the bytes aren't a track."""
     try:
         (start, *unders), grounds, numbers = FORM.unpacked(blob)
         (rate, leg, *foot), numbers = numbers[:HEAD], numbers[HEAD:]
@@ -156,7 +155,7 @@ def unpacked(blob: bytes) -> Track | None:
 
 
 def _sample(under: int, r: Sequence[float]) -> Sample:
-    """Return a frame from its numbers."""
+    """Decode one frame."""
     place, step, root, end_step, up, flexion = (_vec(r, i) for i in (0, 3, 7, 14, 17, 20))
     turn = r[10], r[11], r[12], r[13]
     return Sample(under, place, step, r[6], root, turn, end_step, up, flexion)
@@ -167,6 +166,6 @@ def _vec(row: Sequence[float], first: int) -> Vec:
 
 
 def turn_of_frame(frame: Frame) -> Quat:
-    """Return the rotation of a space; the identity if its axes are degenerate."""
+    """Return a space's rotation; the identity if its axes are degenerate."""
     axes = orthonormalize(frame[0])
     return QUAT_IDENTITY if axes is None else quat_of(axes)

@@ -1,4 +1,4 @@
-"""Holds: a control, target or object follows its holder from one frame to another."""
+"""Holds: a control, target or object follows a holder from one frame to another."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Bake holds: key what they move at each frame, and remove them."""
+"""Bake holds: key what they move on every frame, then remove them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Baked(NamedTuple):
 
     Attributes:
         holds: The number of holds.
-        distance: The largest distance of anything held from where it was before, in world space.
+        distance: How far a held item is from where it was, at most, in world space.
     """
 
     holds: int
@@ -36,7 +36,7 @@ class Baked(NamedTuple):
 def bake(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]
 ) -> Baked:
-    """Key everything held at each frame from its first event to the scene's end; remove the holds.
+    """Key everything held on each frame from its first event to the scene's end; remove the holds.
 
     Raises:
         ProblemError: If there is nothing to bake; nothing has changed then.
@@ -74,12 +74,12 @@ def _thing(armature: bpy.types.Object, index: int) -> Held:
 
 
 def _owner(thing: Held) -> Any:
-    """Return the bone or object whose channels are keyed."""
+    """Return the bone or object whose channels get the keys."""
     return pose_bones(thing.object)[thing.bone] if thing.bone else thing.object
 
 
 def _world(depsgraph: bpy.types.Depsgraph, thing: Held) -> Matrix:
-    """Return the evaluated transform of a thing in world space."""
+    """Return an item's evaluated transform in world space."""
     posed = thing.object.evaluated_get(depsgraph)
     if not thing.bone:
         return posed.matrix_world.copy()
@@ -93,7 +93,7 @@ def _key(
     frames: Sequence[int],
     shown: Sequence[Sequence[Matrix]],
 ) -> None:
-    """Key things where they were shown, parents before their followers."""
+    """Key items where they were shown, parents before their children."""
     for index, thing in enumerate(things):
         poses: list[tuple[float, Matrix]] = finish(
             play(
@@ -115,7 +115,7 @@ def _key(
 
 
 def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
-    """Return the matrix from the space of a thing's channels to world space at this frame."""
+    """Return the matrix from an item's channels to world space at this frame."""
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     posed = thing.object.evaluated_get(depsgraph)
     if not thing.bone:
@@ -125,7 +125,7 @@ def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
 
 
 def _channels(owner: Any, basis: Matrix) -> tuple[Sequence[float], Sequence[float]]:
-    """Return the values of the location and rotation channels of a bone or object."""
+    """Return a bone's or object's location and rotation channels."""
     mode = mode_of(owner)
     location, turn, _ = basis.decompose()
     name, _ = channel_of(mode)

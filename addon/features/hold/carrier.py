@@ -1,8 +1,7 @@
-"""The bone that carries a held object. The object is parented to it in place.
+"""The bone that carries a held object, which is parented to it in place.
 
-A held bone needs only its channels, which constraints pose anyway. The object keeps its
-keys, and Blender's own parenting moves it. The armature is inserted between the object and its
-parent.
+A held bone only needs its channels, which constraints pose anyway. A held object keeps its keys,
+and Blender's own parenting moves it. The new armature comes between the object and its parent.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from ...settings.properties import settings
 from .settings import holds_of
 
 PARENTING = ("parent", "parent_type", "parent_bone", "matrix_parent_inverse")
-"""How an object is parented; in this order."""
+"""The properties of an object's parenting, in the order they are set."""
 
 NAME = "Props"
 """The name of a new armature."""
 
 LENGTH = 0.1
-"""The length of a carrying bone if the object has no size, in meters of the object."""
+"""The length of a carrying bone for an object without a size, in meters of the object."""
 
 
 def carrier_of(ob: bpy.types.Object) -> tuple[bpy.types.Object, int] | None:
-    """Return the armature whose bone carries an object, and its hold's index; None if not held."""
+    """Return the armature that carries an object, and the index of its hold; None if not held."""
     parent = ob.parent
     if parent is None or parent.type != "ARMATURE" or ob.parent_type != "BONE":
         return None
@@ -41,13 +40,13 @@ def carrier_of(ob: bpy.types.Object) -> tuple[bpy.types.Object, int] | None:
 
 
 def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
-    """Parent an object to a new bone, leaving both in place; return the armature and the bone.
+    """Parent an object to a new bone without moving either; return the armature and the bone.
 
-    The object's transform stays, and its channels keep their meaning. Objects with the same parent
-    share an armature.
+    The object keeps its transform, and its channels keep their meaning. Objects with the same
+    parent share an armature.
 
     Raises:
-        ProblemError: If the object cannot be parented; nothing has changed then.
+        ProblemError: If the object can't be parented; nothing has changed then.
     """
     if problem := linked_problem(ob):
         raise ProblemError(problem)
@@ -80,7 +79,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
 
 
 def _new_armature(ob: bpy.types.Object) -> bpy.types.Object:
-    """Add an armature in place of an object below its parent."""
+    """Add an armature at an object's location, with the same parent."""
     armature: Any = bpy.data.objects.new(NAME, bpy.data.armatures.new(NAME))
     armature.data.display_type = "WIRE"
     link_beside(armature, ob)
@@ -90,7 +89,7 @@ def _new_armature(ob: bpy.types.Object) -> bpy.types.Object:
 
 
 def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
-    """Return whether an armature of the scene carries objects that share the object's parent."""
+    """Return whether an armature in the scene carries objects with the same parent."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     if armature == ob or armature.type != "ARMATURE" or not armature.is_editable:
         return False
@@ -99,8 +98,8 @@ def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
 
 
 def _parenting(ob: bpy.types.Object) -> list[Any]:
-    """Return how an object is parented, as `PARENTING`."""
-    # A removed parent leaves its parent type behind.
+    """Return the values of `PARENTING` for an object."""
+    # A deleted parent leaves its parent type behind.
     kind = "OBJECT" if ob.parent is None else ob.parent_type or "OBJECT"
     return [ob.parent, kind, ob.parent_bone, ob.matrix_parent_inverse.copy()]
 
@@ -113,7 +112,7 @@ def _give_parent(ob: bpy.types.Object, parenting: list[Any]) -> None:
 def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Restore an object's former parent, and remove the bone that carried it.
 
-    The armature is removed with its last hold.
+    The armature goes with its last hold.
     """
     bone = ob.parent_bone
     _give_parent(ob, _parenting(armature))

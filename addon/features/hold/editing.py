@@ -39,7 +39,7 @@ from .status import cycle_message, fixed_note
 
 
 class Held(NamedTuple):
-    """A bone or object that is held.
+    """A held bone or object.
 
     Attributes:
         object: The armature or object.
@@ -56,7 +56,7 @@ class Held(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The world, an object or a bone that holds something, or its own animation.
+    """What holds something: the world, an object, a bone, or the item's own animation.
 
     Attributes:
         object: The object; None for the world.
@@ -75,10 +75,10 @@ class Holder(NamedTuple):
 
 
 def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
-    """Return the target of a constraint, to be held.
+    """Return the target of a constraint, for holding it.
 
     Raises:
-        ProblemError: If the constraint does not exist or has no target.
+        ProblemError: If the constraint doesn't exist or has no target.
     """
     item = _named(armature, constraint)
     if item.target is None:
@@ -87,10 +87,10 @@ def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
 
 
 def pole_of(armature: bpy.types.Object, constraint: str) -> Held:
-    """Return the pole target of a constraint, to be held.
+    """Return the pole target of a constraint, for holding it.
 
     Raises:
-        ProblemError: If the constraint does not exist or has no pole target.
+        ProblemError: If the constraint doesn't exist or has no pole target.
     """
     item = _named(armature, constraint)
     if item.pole_target is None:
@@ -111,7 +111,7 @@ def _named(armature: bpy.types.Object, constraint: str) -> Any:
 
 
 def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
-    """Return the armature and the hold's index of a bone or object; None if it has no hold."""
+    """Return the armature and index of a bone's or object's hold; None if it has no hold."""
     if not held.bone:
         return carrier_of(held.object)
     for index, hold in enumerate(holds_of(held.object)):
@@ -124,7 +124,7 @@ def holding(point: Point) -> str | None:
     """Return why a hold keeps a target's own channels from moving it at this frame.
 
     Returns:
-        The reason. Empty if the channels move it; None if nothing ever holds it.
+        The reason. Empty if its channels do move it; None if nothing ever holds it.
     """
     entry = find_hold(_held_of(point))
     if entry is None:
@@ -150,15 +150,15 @@ def hold(
         several: The bones or objects.
         holder: Their holder.
         frame: The frame.
-        is_moved: Whether their own animation moves them relative to their holder. None enables it
-            for those without any from there on: later keys are meant relative to the holder.
-            Existing keys, such as a capture, were made without the holder.
+        is_moved: Whether their own animation moves them relative to the holder. None enables it for
+            those that don't move from that frame on: keys added later are meant to be relative to
+            the holder. Existing keys, such as a capture's, were made without it.
 
     Returns:
-        Whether own animation applies to all of them.
+        Whether their own animation applies to all of them.
 
     Raises:
-        ProblemError: If any of them cannot be held; nothing has changed then.
+        ProblemError: If any of them can't be held; nothing has changed then.
     """
     for held in several:
         _refuse(held, holder)
@@ -192,13 +192,13 @@ def _add_event(
     frame: float,
     is_moved: bool | None,
 ) -> bpy.types.Object:
-    """Key a bone's or object's holder; return the armature of the hold."""
+    """Key the holder of a bone or object; return the hold's armature."""
     armature, index = old_hold or _new_hold(held)
     item, events = holds_of(armature)[index], events_of(armature, index)
     current = holder_at(events, frame)
     if is_moved is None:
         until = next((event.frame for event in events if event.frame > frame + NEAR), inf)
-        # If it already has this holder, nothing changes, which is refused below.
+        # With the same holder nothing would change; that is refused below.
         is_held = current > 0 and _is(item.holders[current - 1], holder)
         is_moved = (
             signed(item, current) >= 0 if is_held else not _moves_by_itself(held, frame, until)
@@ -225,9 +225,9 @@ def _moves_by_itself(held: Held, start: float, end: float) -> bool:
 
 
 def _changes(curve: Any, start: float, end: float) -> bool:
-    """Return whether an F-curve's value changes at its keys in a range or at the range's end."""
+    """Return whether an F-curve's value differs at its keys in a range or at the range's end."""
     keys = [key.co.x for key in curve.keyframe_points]
-    # Modifiers and linear extrapolation continue after the last key.
+    # Modifiers and linear extrapolation go on after the last key.
     last = min(end, max([*keys, start]) + 1.0)
     value = curve.evaluate(start)
     return any(curve.evaluate(at) != value for at in (*keys, last) if start < at <= last)
@@ -239,10 +239,10 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
     Args:
         several: The bones or objects.
         frame: The frame.
-        frames: Frames to blend back to their own animation; 0 to continue from where they are.
+        frames: Frames to blend back to their own animation; 0 to leave them where they are.
 
     Raises:
-        ProblemError: If any of them is not held there; nothing has changed then.
+        ProblemError: If any of them isn't held there; nothing has changed then.
     """
     released: list[tuple[bpy.types.Object, int]] = []
     for held in several:
@@ -259,7 +259,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
 
 
 def _can_go(armature: bpy.types.Object, index: int, frame: float, frames: int) -> bool:
-    """Return whether a hold can be released at a frame, or an event there that released it changed.
+    """Return whether a hold can be released at a frame, or its release there changed.
 
     A bone that was released in place can still blend back to its own animation later.
     """
@@ -275,25 +275,25 @@ def _can_go(armature: bpy.types.Object, index: int, frame: float, frames: int) -
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
-    """Remove a hold with all its events; the bone or object returns to its own animation."""
+    """Remove a hold and its events; the bone or object returns to its own animation."""
     prop, last = holds_of(armature)[index].prop, len(holds_of(armature)) == 1
     remove_from(armature, "holds", "", index)
     if prop is not None and prop.parent == armature:
         remove_carrier(prop, armature)
     planner.discard()
-    if not last:  # The others are recorded by index.
+    if not last:  # Records refer to the other holds by index.
         _simulate([armature])
 
 
 def remove_of(armature: bpy.types.Object, bones: Collection[str]) -> None:
-    """Remove the holds of bones."""
+    """Remove the holds of these bones."""
     for index in reversed(range(len(holds_of(armature)))):
         if holds_of(armature)[index].bone in bones:
             remove(armature, index)
 
 
 def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:
-    """Remove an event of a hold, and the hold with its last event."""
+    """Remove an event of a hold; with the last event, the hold too."""
     remove_event(armature, index, frame)
     if any(key.holder for key in keys_of(armature, index)):
         _simulate([armature])
@@ -321,11 +321,11 @@ def _refuse(held: Held, holder: Holder) -> None:
 
 
 def _refuse_placed(several: Sequence[Held]) -> None:
-    """Refuse targets whose chains are moved away from them at the current frame.
+    """Refuse targets if something moves their chains away from them at the current frame.
 
-    The target is held, and the ground and walks are ignored while it is: the tip would jump to it.
-    The target can't start at the shown tip instead. The simulations that move the tip start from
-    the held target, and would start from there again at the release.
+    While a target is held, the ground and walks don't apply to it, so the tip would jump to the
+    target. Holding the target at the shown tip doesn't help: the simulations that move the tip
+    start from the held target, and would do so again at the release.
 
     Raises:
         ProblemError: If there is such a target.
@@ -340,7 +340,7 @@ def _refuse_placed(several: Sequence[Held]) -> None:
 
 
 def _is_of(chain: ChainPlan, several: Sequence[Held]) -> bool:
-    """Return whether a chain is on, and its target is among the held."""
+    """Return whether a chain is on, and its target is one of these."""
     return chain.target is not None and is_on(chain) and _held_of(chain.target) in several
 
 
@@ -357,7 +357,7 @@ def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
 
 
 def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
-    """Return a holder's number in a hold, adding the holder if it is new."""
+    """Return a holder's number in a hold; a new holder is added."""
     for i, item_holder in enumerate(item.holders):
         if _is(item_holder, holder) and item_holder.use_animation == is_moved:
             return i + 1
@@ -371,13 +371,12 @@ def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
 
 
 def _is(item: FabrikHolder, holder: Holder) -> bool:
-    """Return whether an item of the list matches a holder."""
     is_alike = (item.kind, item.object, item.bone) == (holder.kind, holder.object, holder.bone)
     return is_alike and (item.kind != OWN or item.frames == holder.frames)
 
 
 def _simulate(armatures: Sequence[bpy.types.Object]) -> None:
-    """Record how everything is held, so that nothing jumps at any event."""
+    """Record how everything is held, so that nothing jumps at an event."""
     context = bpy.context
     scene = cast(bpy.types.Scene, context.scene)
     layer = cast(bpy.types.ViewLayer, context.view_layer)
@@ -391,10 +390,10 @@ def _simulate(armatures: Sequence[bpy.types.Object]) -> None:
 
 
 def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None:
-    """Refuse a hold that makes something hold itself at its frame.
+    """Refuse a hold if an item would then hold itself.
 
     Raises:
-        ProblemError: If it does.
+        ProblemError: If it would.
     """
     if holder.object is not None and planner.current().sequences.at(frame).refused:
         names = ", ".join([held.name for held in several])
@@ -404,7 +403,7 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
 def _take_back(
     held: Held, old_hold: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
 ) -> None:
-    """Undo a refused hold, restoring its earlier keys."""
+    """Undo a refused hold and restore its earlier keys."""
     new_hold = find_hold(held)
     if new_hold is None:
         return

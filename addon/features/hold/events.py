@@ -21,9 +21,8 @@ class Event(NamedTuple):
     """A change of a bone's holder.
 
     Attributes:
-        frame: Its frame.
-        holder: The number of the bone's holder from then on: 0 for its own parent, 1 for its first
-            holder.
+        frame: The frame of the change.
+        holder: The number of the new holder: 0 for the bone's own parent, 1 for the first holder.
     """
 
     frame: float
@@ -31,18 +30,18 @@ class Event(NamedTuple):
 
 
 def owner_of(index: int) -> str:
-    """Return the path of a hold, relative to the armature object."""
+    """Return the property path of a hold, from the armature object."""
     return f"fabrik.holds[{index}]"
 
 
 def curve_of(armature: bpy.types.Object, index: int) -> Any | None:
-    """Return the F-curve with the events of a hold; None if it has none that applies."""
+    """Return the F-curve of a hold's events; None without one that applies."""
     curves = animation.active_curves(armature, f"{owner_of(index)}.{CHANNEL}")
     return curves.get(0)
 
 
 def keys_of(armature: bpy.types.Object, index: int) -> list[Event]:
-    """Return the keys of a hold in order of time, each as an event."""
+    """Return the keys of a hold as events, in order of time."""
     curve = curve_of(armature, index)
     keys = curve.keyframe_points if curve is not None else ()
     most = len(holds_of(armature)[index].holders)
@@ -50,7 +49,7 @@ def keys_of(armature: bpy.types.Object, index: int) -> list[Event]:
 
 
 def events_of(armature: bpy.types.Object, index: int) -> list[Event]:
-    """Return the events of a hold in order of time, without keys that change nothing."""
+    """Return the events of a hold in order of time, skipping keys that change nothing."""
     events: list[Event] = []
     for key in keys_of(armature, index):
         if key.holder != (events[-1].holder if events else 0):
@@ -64,10 +63,10 @@ def holder_at(events: list[Event], frame: float) -> int:
 
 
 def set_event(armature: bpy.types.Object, index: int, frame: float, holder: int) -> None:
-    """Key the holder of a bone from a frame on.
+    """Key a bone's holder from a frame on.
 
     Raises:
-        ProblemError: If the action cannot be changed, or would have no effect.
+        ProblemError: If the action can't be changed, or would have no effect.
     """
     refuse_unkeyable(armature)
     path = f"{owner_of(index)}.{CHANNEL}"
@@ -91,23 +90,23 @@ def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> N
 
 
 def _note_edit(armature: bpy.types.Object) -> None:
-    """Discard cached keys of an armature's action, whose edits Blender does not report."""
+    """Discard cached keys of an armature's action, as Blender doesn't report edits to it."""
     holder = animation.active_holder(armature)
     if holder is not None and holder.action is not None:
         data_blocks.forget({holder.action.session_uid})
 
 
 def remove_event(armature: bpy.types.Object, index: int, frame: float) -> None:
-    """Remove the event at a frame, if any."""
+    """Remove the event at this frame, if any."""
     keys = keys_of(armature, index)
     set_keys(armature, index, [key for key in keys if abs(key.frame - frame) > NEAR])
 
 
 def refuse_unkeyable(armature: bpy.types.Object) -> None:
-    """Refuse an armature whose events would be keyed without effect or at other frames.
+    """Refuse an armature if keys on it would have no effect, or end up at other frames.
 
     Raises:
-        ProblemError: If its action cannot be keyed, or it has NLA strips.
+        ProblemError: If its action can't be keyed, or it has NLA strips.
     """
     if problem := action_problem(armature):
         raise ProblemError(problem)

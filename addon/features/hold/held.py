@@ -1,24 +1,23 @@
-"""A held bone, as it is solved at each update.
+"""A held bone, as solved at each update.
 
-While held, a bone follows its holder instead of its own parent. Its frame is
+While held, a bone follows its holder instead of its own parent. In world space its frame is
 
     world(t) = holder(t) · offset · local(t)
 
-with frames in world space. The holder's scale is ignored. The object is parented to a bone that may
-be far away, so it would slide through a scaled hand. ``local`` are the bone's own channels, so that
-it can be moved and keyed relative to its holder. Where these are ignored, as those of a capture, it
-is constant. If a bone carries an object, that object's own channels apply below the bone, and the
-bone cancels them. The offset is constant from one event to the next, and chosen so that nothing
-jumps at the event:
+The holder's scale is ignored: a held object may be far from the bone that carries it, and would
+slide through a scaled hand. ``local`` are the bone's own channels, so it can be moved and keyed
+relative to the holder. If they are ignored, like those of a capture, ``local`` is constant. If the
+bone carries an object, the object's own channels apply below the bone, and the bone cancels them.
+The offset is constant from one event to the next. It is chosen so that nothing jumps at the event:
 
     offset = holder(f)⁻¹ · world(f) · local(f)⁻¹
 
-where ``world(f)`` is the frame with the previous holder. So it can be computed only after visiting
-the frames of the events in order, and it is stored (see `record`).
+``world(f)`` is the frame with the previous holder. So offsets are only known after visiting the
+events' frames in order, and are stored (see `record`).
 
-An event may blend. For some frames after it, the bone blends from its place at the previous holder
-to its place at the new one. At the event the two coincide. Only a bone that blends back to its own
-animation has no offset there, and is free once it has arrived.
+An event may blend. For some frames after it, the bone blends from where the previous holder would
+put it to where the new one does. The two coincide at the event. Only a bone that blends back to its
+own animation has no offset, and is free after the blend.
 """
 
 from __future__ import annotations
@@ -58,33 +57,32 @@ class HeldInput(NamedTuple):
 
     Attributes:
         record: Its last event.
-        parent: The frame of its parent, in armature space.
-        holder: The frame of its holder, in world space.
-        before: The frame of its previous holder, in world space, while the event blends.
-        share: The weight of the holder's pose in the blend.
-        carried: The frame of the object it carries, in that object's own space, if its channels are
-            ignored.
+        parent: Its parent's frame, in armature space.
+        holder: Its holder's frame, in world space.
+        previous: Its previous holder's frame, in world space, while the event blends.
+        weight: The weight of the new holder's pose in the blend.
+        carried: The frame of the carried object in its own space, if its channels are ignored.
     """
 
     record: Recorded
     parent: Frame = WHOLE
     holder: Frame = WHOLE
-    before: Frame = WHOLE
-    share: float = 1.0
+    previous: Frame = WHOLE
+    weight: float = 1.0
     carried: Frame = WHOLE
 
 
 UNTOUCHED = HeldInput(UNHELD)
-"""The input before a bone's first event, back at its own animation, or with a removed holder."""
+"""The input before the first event, after a blend back, or if the holder was removed."""
 
 
 class BatchInput(NamedTuple):
-    """All inputs that determine the poses of held bones, compared bit by bit.
+    """All inputs that the poses of held bones depend on, compared bit by bit.
 
     Attributes:
-        channels: Their FK pose, and earlier solved results for them.
-        world: The frame of the armature in world space.
-        held: How each is held; None if nothing ever does.
+        channels: Their FK poses, and earlier solved results for them.
+        world: The armature's frame, in world space.
+        held: How each is held; None if nothing ever holds it.
     """
 
     channels: tuple[object, ...]
@@ -94,12 +92,12 @@ class BatchInput(NamedTuple):
 
 @dataclass(eq=False)
 class HeldBones(UnitPlan):
-    """Held bones of an armature that are solved at once.
+    """Held bones of an armature, solved together.
 
     Attributes:
         holds: The bones.
-        items: Empty: it does not report for a constraint.
-        chains: Empty: it serves those that need one of its bones.
+        items: Empty: problems are not reported at a constraint.
+        chains: Empty: it serves any chain that needs one of the bones.
     """
 
     holds: Sequence[HeldBone]
@@ -108,11 +106,11 @@ class HeldBones(UnitPlan):
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """Empty: it does not solve a constraint."""
+        """Empty: no constraint is solved."""
         return ()
 
     def __post_init__(self) -> None:
-        """Set the attributes that all units have."""
+        """Set the attributes that every unit has."""
         self.holds = sorted(self.holds, key=lambda hold: hold.bone)
         self.rig = self.holds[0].rig
         self.bones = [hold.bone for hold in self.holds]
@@ -120,7 +118,7 @@ class HeldBones(UnitPlan):
         self.is_layered = any(hold.is_layered for hold in self.holds)
 
     def read(self, snapshot: Snapshot) -> BatchInput | None:
-        """Return how the bones are held; None if nothing ever holds any."""
+        """Return how the bones are held; None if nothing ever holds them."""
         holder_frames: dict[tuple[int, int], Frame] = {}
         held = [hold.held_in(snapshot, holder_frames) for hold in self.holds]
         if not any(held):
@@ -131,7 +129,7 @@ class HeldBones(UnitPlan):
         return BatchInput(channels, snapshot.world(rig.object, rig.uid), held)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return the rotations and locations of all bones that can be held."""
+        """Return the rotations and locations of all holdable bones."""
         assert isinstance(inputs, BatchInput)
         to_armature = self.rig.from_world(inputs.world)
         rotations: list[float] = []
@@ -146,7 +144,7 @@ class HeldBones(UnitPlan):
             if held.record is not UNHELD:
                 record, bone, parent = held.record, self.rig.bone(hold.bone), held.parent
                 space = frame_in(held.holder, record.offset)
-                earlier = frame_in(held.before, record.left)
+                earlier = frame_in(held.previous, record.left)
                 try:
                     if record.is_fixed or record.was_fixed:
                         own_channels = frame_in(own_frame(bone, local, parent), held.carried)
@@ -154,10 +152,10 @@ class HeldBones(UnitPlan):
                         space = frame_in(space, undone) if record.is_fixed else space
                         earlier = frame_in(earlier, undone) if record.was_fixed else earlier
                     rotation, location = held_channels(
-                        bone, local, parent, to_armature, space, earlier, held.share, held.carried
+                        bone, local, parent, to_armature, space, earlier, held.weight, held.carried
                     )
                 except ValueError:
-                    continue  # It or its parent has zero scale.
+                    continue  # The bone or its parent has zero scale.
                 if is_far(location):
                     continue
             rotations += rotation
@@ -171,11 +169,12 @@ class HeldBone(PrePassBone):
 
     Attributes:
         index: Its index in the list of holds.
-        holders: The points that hold it; None for the world, its own animation and removed holders.
-        fixed: The numbers of the holders relative to which own channels are ignored.
-        own: The numbers of the holders that are its own animation.
+        holders: The points that hold it; None for the world, its own animation, and removed
+            holders.
+        fixed: The numbers of the holders that it is fixed to, ignoring its own channels.
+        own: The numbers of the holders that stand for its own animation.
         lost: The numbers of the holders that no longer exist.
-        prop: The object that it carries, if its channels are ever ignored.
+        prop: The object that it carries, if that object's channels are ever ignored.
         records: The records of all holds of the armature, with their offsets by event.
         is_blended: Whether its events blend.
     """
@@ -193,7 +192,7 @@ class HeldBone(PrePassBone):
     is_blended: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Pose its location as well, and follow all its holders."""
+        """Let it be moved as well as rotated, and follow all its holders."""
         super().__post_init__()
         self.more = [self.rig.slot(LOCATION, self.bone)]
         self.is_timed = True
@@ -204,15 +203,15 @@ class HeldBone(PrePassBone):
         self.watched = [*dict.fromkeys((*holding, *self.channels_of()))]
 
     def groups(self) -> list[str]:
-        """Return the paths of its hold and of the hold that stores all records."""
+        """Return the paths of its hold and of the hold that stores the records."""
         return [*dict.fromkeys((OWNER, owner_of(self.index)))]
 
     def needs(self) -> list[Point]:
-        """Return no points besides its parent, in any state."""
+        """Return no points besides its parent, whatever its state."""
         return []
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the object it carries, if it ever ignores that object's channels."""
+        """Return the object it carries, if that object's channels are ever ignored."""
         return () if self.prop is None else (self.prop,)
 
     def state_at(self, time: float) -> int:
@@ -220,14 +219,14 @@ class HeldBone(PrePassBone):
         record = self._record_at(time)
         if not (self.is_blended and self._blends(record, time)):
             return record.holder
-        return record.holder + record.before * (len(self.holders) + 1)
+        return record.holder + record.previous * (len(self.holders) + 1)
 
     def held_in(self, snapshot: Snapshot, frames: dict[tuple[int, int], Frame]) -> HeldInput | None:
-        """Return how a bone or object is held; None if nothing ever holds it.
+        """Return how the bone is held; None if nothing ever holds it.
 
         Args:
-            snapshot: The frame.
-            frames: Cached frames of holders, in world space; missing ones are added.
+            snapshot: The scene at one frame.
+            frames: A cache of holder frames in world space; missing ones are added.
         """
         record, time = self._record_at(snapshot.time), snapshot.time
         is_blending = self.is_blended and self._blends(record, time)
@@ -238,7 +237,7 @@ class HeldBone(PrePassBone):
         carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
         if not is_blending:
             return HeldInput(record, parent, holder, carried=carried)
-        previous = self._holder_frame(snapshot, record.before, frames)
+        previous = self._holder_frame(snapshot, record.previous, frames)
         weight = eased(max(0.0, time - record.frame) / record.blend)
         return HeldInput(record, parent, holder, previous, weight, carried)
 
@@ -248,11 +247,11 @@ class HeldBone(PrePassBone):
         """Return the record of an event, chosen so that nothing jumps at its frame.
 
         Args:
-            snapshot: The frame, solved without the event.
+            snapshot: The scene at that frame, solved without the event.
             local: The bone's own channels.
             event: The frame and the new holder.
             previous: The number of the previous holder.
-            blend: The number of frames to blend to the new holder.
+            blend: How many frames the blend to the new holder takes.
 
         Raises:
             ProblemError: If the holder has zero scale.
@@ -294,7 +293,7 @@ class HeldBone(PrePassBone):
     def _holder_frame(
         self, snapshot: Snapshot, holder: int, frames: dict[tuple[int, int], Frame]
     ) -> Frame:
-        """Return the frame of a holder in world space, by its number."""
+        """Return a holder's frame in world space, by the holder's number."""
         if holder == 0 or holder in self.own:
             rig = self.rig
             rest = bone_frame(rig.bone(self.bone), Local(), self._parent(snapshot))
@@ -308,21 +307,21 @@ class HeldBone(PrePassBone):
         return frames[key]
 
     def _carried(self, snapshot: Snapshot) -> Frame:
-        """Return the carried object's frame in its own space, if its channels are cancelled."""
+        """Return the carried object's frame in its own space, if the bone cancels its channels."""
         prop = self.prop
         return WHOLE if prop is None else rigid(snapshot.basis(prop, prop.session_uid))
 
     def _record_at(self, time: float) -> Recorded:
-        """Return its record at a frame.
+        """Return the bone's record at a frame.
 
-        Records of holders that were removed since are ignored.
+        Records of removed holders are ignored.
         """
         record = self.records.at(self.index, time)
         return record if record.holder <= len(self.holders) else UNHELD
 
     def _blends(self, record: Recorded, time: float) -> bool:
-        """Return whether an event still blends at a frame."""
-        return time < record.frame + record.blend and record.before <= len(self.holders)
+        """Return whether an event is still blending at a frame."""
+        return time < record.frame + record.blend and record.previous <= len(self.holders)
 
     def _parent(self, snapshot: Snapshot) -> Frame:
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)
@@ -339,7 +338,7 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             if bone in rig.connected and rig.parents[bone] >= 0:
                 raise connected(hold.bone)
         except ProblemError:
-            continue  # The list shows why (see `status`).
+            continue  # The list shows the reason (see `status`).
         holders: list[Point | None] = []
         lost: set[int] = set()
         for number, holder in enumerate(hold.holders, 1):
@@ -351,7 +350,7 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
         records = records_of[rig.object]
         fixed = frozenset(i for i, holder in enumerate(hold.holders, 1) if not holder.use_animation)
         own_numbers = own_places(hold)
-        # Later choices apply once they are simulated.
+        # Changes to the setting take effect when they are simulated.
         was_fixed = any(holder.is_fixed for holder in records.of(index))
         yield HeldBone(
             rig,
@@ -372,7 +371,7 @@ def _holding(hold: FabrikHold, holder: FabrikHolder) -> Point | None:
     """Return the point that holds a bone; None for the world and its own animation.
 
     Raises:
-        ProblemError: If it no longer exists.
+        ProblemError: If the holder no longer exists.
     """
     if holder.kind != BONE:
         return None
@@ -387,14 +386,14 @@ def _holding(hold: FabrikHold, holder: FabrikHolder) -> Point | None:
 def _placed_share(
     target: Point | None, records_of: dict[bpy.types.Object, Records]
 ) -> Callable[[float, float], float]:
-    """Return a function of the weight at a frame of what else places a target, such as the ground.
+    """Return a function of frame: the weight of whatever else moves a target, as the ground does.
 
-    The weight is 0 while the target is held. It blends within a quarter of a second before and
-    after that, so nothing jumps if the target is elsewhere.
+    The weight is 0 while the target is held. It blends over a quarter of a second on either side,
+    so that nothing jumps if the target is elsewhere.
 
     Args:
         target: The target.
-        records_of: The records of armatures, to which those of the target's armature are added.
+        records_of: The records by armature; those of the target's armature are added.
     """
     if target is None:
         return wholly

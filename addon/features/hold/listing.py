@@ -1,4 +1,4 @@
-"""Which holders hold what, and when, for the list and for drawing."""
+"""What holds what, and when, for the list and the viewport."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ShownHold(NamedTuple):
         by: The name of the holder.
         holder: The holder.
         start: The first frame.
-        end: The frame of the next event, or at which it is back to its own animation; None if
-            neither happens.
+        end: The frame of the next event, or the end of the blend to its own animation; None if
+            there is neither.
     """
 
     armature: bpy.types.Object
@@ -39,17 +39,17 @@ class ShownHold(NamedTuple):
     end: float | None
 
     def is_at(self, frame: float) -> bool:
-        """Return whether it holds at a frame."""
+        """Return whether it holds at this frame."""
         return self.start <= frame and (self.end is None or frame < self.end)
 
 
 def holds_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the armatures whose holds involve an armature.
+    """Return the armatures with holds that involve an armature.
 
-    Those are its own holds, those of its targets and poles, and those that it is the holder of.
+    It may have holds of its own, have held targets or poles, or be a holder.
     """
     plan = planner.known()
-    # A hold watches the objects of all that ever hold it.
+    # A hold watches the objects of all its holders.
     watching = plan.watched.get(session_uid(armature), set[int]()) if plan is not None else ()
     rigs = [plan.rigs[uid].object for uid in watching] if plan is not None else []
     involved = {ob for ob in rigs if _is_held_by(ob, armature)}
@@ -65,7 +65,7 @@ def _is_held_by(held: bpy.types.Object, armature: bpy.types.Object) -> bool:
 
 
 def shown_holds(armature: bpy.types.Object) -> list[ShownHold]:
-    """Return all holds that involve an armature, sorted by frame."""
+    """Return all holds that involve an armature, in order of frames."""
     entries: list[ShownHold] = []
     for ob in holds_with(armature):
         for index, hold in enumerate(holds_of(ob)):
@@ -82,7 +82,7 @@ def shown_holds(armature: bpy.types.Object) -> list[ShownHold]:
 
 
 def name_of(holder: FabrikHolder) -> str:
-    """Return the shown name of a holder."""
+    """Return a holder's name as shown."""
     if holder.kind == WORLD:
         return shown(msg("World"))
     if holder.kind == OWN:

@@ -1,4 +1,4 @@
-"""Operators that hold and release targets, controls and props, and remove or bake holds."""
+"""Operators to hold and release targets, controls and props, and to remove or bake holds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .simulation import holds
 
 
 class Holding(Working):
-    """Base of operators that change the holders of constraint targets, controls or props."""
+    """Base of operators that change what holds constraint targets, controls or props."""
 
     asks = (armature_refusal, rest_refusal)
 
@@ -70,12 +70,12 @@ class Holding(Working):
 
 
 def held_by_click(bone: bpy.types.PoseBone) -> Held:
-    """Return what is held for a clicked bone: the target of its limb, or the bone itself.
+    """Return what to hold for a clicked bone: the target of its limb, or the bone itself.
 
-    A hand or foot without IK gets it.
+    A hand or foot without IK gets IK first.
 
     Raises:
-        ProblemError: If it can be neither.
+        ProblemError: If neither can be held.
     """
     armature = cast(bpy.types.Object, bone.id_data)
     bone_hold = editing.find_hold(Held(armature, bone.name))
@@ -100,7 +100,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
 
 
 def _goals(armature: bpy.types.Object) -> set[str]:
-    """Return the bones of an armature that are targets or poles of its constraints."""
+    """Return an armature's bones that are targets or poles of its constraints."""
     items = settings(armature).constraints
     ends = [(con.target, con.subtarget) for con in items]
     ends += [(con.pole_target, con.pole_subtarget) for con in items]
@@ -115,7 +115,7 @@ def selected_goals(context: bpy.types.Context) -> list[Held]:
 
 
 class Taking(Holding):
-    """Base of operators that attach the selected or named items to a holder."""
+    """Base of operators that attach selected or named items to a holder."""
 
     use_animation: bool = defined(
         "Own Animation",
@@ -126,10 +126,10 @@ class Taking(Holding):
     )
 
     def take(self, held: list[Held], holder: Holder, frame: float) -> str:
-        """Add the events; return a message if own keys are ignored, else an empty one."""
+        """Add the events; return a message if their own keys are ignored, else an empty one."""
         is_chosen = cast(Any, self).properties.is_property_set("use_animation")
         chosen = self.use_animation if is_chosen else None
-        # The redo panel shows the result.
+        # The redo panel then shows the result.
         self.use_animation = editing.hold(held, holder, frame, chosen)
         if self.use_animation:
             return ""
@@ -143,12 +143,12 @@ class Taking(Holding):
 
 
 def holder_name(holder: Holder) -> str:
-    """Return the name of a holder, as messages have it."""
+    """Return a holder's name as messages show it."""
     return holder.bone or (shown(msg("World")) if holder.object is None else holder.object.name)
 
 
 def names_of(held: list[Held]) -> str:
-    """Return the names of bones or objects, as messages have them."""
+    """Return the names of bones or objects as messages show them."""
     return ", ".join(item.name for item in held)
 
 
@@ -175,7 +175,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
     by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return the bones selected before the holder, if that is a bone."""
+        """Return the bones selected before the holder, if the holder is a bone."""
         _, selected = _selected_bones(context)
         if self.by == "SELECTED" and context.mode == "POSE" and selected:
             return [held_by_click(bone) for bone in selected]
@@ -184,7 +184,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the events."""
         armature = active_armature(context)
-        # Adding IK to a hand selects its control.
+        # Adding IK to a hand selects the new control.
         selected = _selected_holder(context) if self.by == "SELECTED" else None
         held = self.held(context)
         holder = selected or self._holder(armature, held)
@@ -215,7 +215,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
 
 
 def root_of(held: Held, armature: bpy.types.Object) -> str:
-    """Return the root bone of an armature's body; empty if that is the object."""
+    """Return the root bone of an armature's body; empty if the object itself is the root."""
     bones = pose_bones(armature)
     names = [item.bone for item in settings(armature).constraints if item.bone in bones]
     roots = {[bones[name], *bones[name].parent_recursive][-1].name for name in names}
@@ -233,7 +233,7 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     """Return the active bone if others are selected, otherwise the selected object.
 
     Raises:
-        ProblemError: If neither is unique.
+        ProblemError: If it is ambiguous or nothing is selected.
     """
     active, selected = _selected_bones(context)
     if active is None:
@@ -295,7 +295,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     )
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return the selected held objects, if any, else the selected bones."""
+        """Return the selected objects that are held, or else the selected bones."""
         objects = [ob for ob in context.selected_objects if editing.find_hold(Held(ob, ""))]
         if objects:
             return [Held(ob, "") for ob in objects]
@@ -317,7 +317,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
 
 
 class OfHold(Working):
-    """Base of operators on a listed hold."""
+    """Base of operators on a hold in the list."""
 
     asks = (armature_refusal,)
 
@@ -325,10 +325,10 @@ class OfHold(Working):
     index: int = defined("Index", "Index of the hold", default=0, options={"SKIP_SAVE", "HIDDEN"})
 
     def hold(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str]:
-        """Return the armature of the hold, and the name of the held bone or object.
+        """Return the hold's armature, and the name of the held bone or object.
 
         Raises:
-            ProblemError: If the hold does not exist.
+            ProblemError: If the hold doesn't exist.
         """
         armature = bpy.data.objects.get(self.armature) or active_armature(context)
         if not 0 <= self.index < len(holds_of(armature)):
@@ -337,7 +337,7 @@ class OfHold(Working):
 
 
 class FABRIK_OT_hold_remove(OfHold, bpy.types.Operator):
-    """Remove a hold with all its events."""
+    """Remove a hold and its events."""
 
     bl_idname = "fabrik.hold_remove"
     bl_label = "Remove Hold"
@@ -371,7 +371,7 @@ class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
 
 
 class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
-    """Bake the motion of holds to keys, and remove the holds."""
+    """Bake what holds move to keys, and remove the holds."""
 
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"

@@ -35,15 +35,15 @@ HOW_TO = msg(
 )
 
 BAR, FOOT = 3.0, 42.0
-"""The height of a bar in timelines, and its distance from the bottom, in pixels."""
+"""The height of a timeline bar, and its distance from the bottom, in pixels."""
 
 ALPHA = 0.6
 
 NOTE = 400
-"""The width of a note in the viewport, in pixels at a UI scale of 1."""
+"""The width of a viewport note, in pixels at a UI scale of 1."""
 
 LINE = 2.0
-"""The width of lines in the viewport, in pixels at a UI scale of 1."""
+"""The width of viewport lines, in pixels at a UI scale of 1."""
 
 
 class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
@@ -106,7 +106,7 @@ def _draw_list(layout: Layout, context: bpy.types.Context, armature: bpy.types.O
 
 
 def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
-    """Return the lines of the shown armature from held bones or objects to their holders."""
+    """Return the lines from held bones or objects to their holders, for the shown armature."""
     armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
     if armature is None or layer.depsgraph is None:
         return []
@@ -116,7 +116,7 @@ def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
         holder = event.holder
         if event.is_at(frame) and holder.kind != WORLD and holder.object is not None:
             hold = holds_of(event.armature)[event.hold]
-            # The bone that carries a prop is at the origin of the prop's parent.
+            # The carrying bone itself is at the origin of the prop's parent.
             held = _place(layer, hold.prop or event.armature, "" if hold.prop else hold.bone)
             by = _place(layer, holder.object, holder.bone)
             if held is not None and by is not None:
@@ -125,9 +125,9 @@ def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
 
 
 def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
-    """Return notes on selected bones or objects whose own channels their holder ignores.
+    """Return notes on selected bones or objects whose holder ignores their own channels.
 
-    Each has its position in world space.
+    Each comes with its position in world space.
     """
     armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
     if armature is None or layer.depsgraph is None:
@@ -147,7 +147,7 @@ def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
 
 
 def _place(layer: bpy.types.ViewLayer, ob: bpy.types.Object, bone: str) -> Any:
-    """Return the shown position of an object or bone in world space, None if it has none."""
+    """Return the shown position of an object or bone in world space; None if it isn't shown."""
     posed = ob.evaluated_get(cast(bpy.types.Depsgraph, layer.depsgraph))
     if not bone:
         return posed.matrix_world.translation.copy()
@@ -173,7 +173,7 @@ def _draw_lines() -> None:
 
 
 def _draw_notes() -> None:
-    """Explain beside a dragged control why it does not move."""
+    """Explain next to a dragged control why it doesn't move."""
     context = bpy.context
     try:
         space: Any = context.space_data
@@ -192,7 +192,7 @@ def _draw_notes() -> None:
 
 
 def bars_of(context: bpy.types.Context) -> list[tuple[float, float, Color]]:
-    """Return the first and last frame of each hold of the shown armature, with a color."""
+    """Return each hold of the shown armature: first frame, last frame, color."""
     armature = shown_armature(context)
     if armature is None:
         return []

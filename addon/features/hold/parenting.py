@@ -1,4 +1,4 @@
-"""The parents of controls, which holds switch."""
+"""Switching the parents of controls, by holds."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
     )
 
     def held(self, context: bpy.types.Context) -> list[Held]:
-        """Return the target or pole of the named constraint, or else of the selection."""
+        """Return the target or pole of the named constraint, or else the selected ones."""
         if self.constraint and self.use_pole:
             return [editing.pole_of(active_armature(context), self.constraint)]
         return super().held(context)
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return all selected targets and poles of the armature, without a new parent."""
+        """Return all selected targets and poles of the armature, except the new parent."""
         active = context.active_pose_bone if self.parent == "ACTIVE" else None
         parent = None if active is None else Held(cast(Any, active.id_data), active.name)
         goals = selected_goals(context)
-        held = [one for one in goals if one.object == armature and one != parent]
+        held = [goal for goal in goals if goal.object == armature and goal != parent]
         return held or super().selected(context, armature)
 
     def work(self, context: bpy.types.Context) -> str:
@@ -85,7 +85,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen holder.
 
         Raises:
-            ProblemError: Without such a holder.
+            ProblemError: If it doesn't exist.
         """
         if self.parent == "WORLD":
             return Holder()
@@ -104,7 +104,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen part of the body that a limb belongs to.
 
         Raises:
-            ProblemError: Without such a part.
+            ProblemError: If the body has no such part.
         """
         bone = part_bone(armature, self.parent, tip) if tip else ""
         if not bone:
@@ -149,7 +149,7 @@ def _draw(layout: Layout, item: FabrikConstraint, use_pole: bool) -> None:
         translate=False,
         icon="PINNED",
     )
-    # Selected with others, all are switched.
+    # All of the selected ones switch together.
     others = selected_goals(bpy.context)
     switch.constraint = "" if len(others) > 1 and held in others else item.name
     switch.use_pole = use_pole

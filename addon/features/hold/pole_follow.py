@@ -1,8 +1,8 @@
-"""Poles that follow the target of their chain in part: a knee turns with its foot.
+"""Poles that partly follow their chain's target, so that a knee turns with its foot.
 
-The pole moves by a share of the target's own motion, as if parented to it. This motion is what its
-channels, a hold or native constraints add to the motion of its parent. So a root moves both just
-once, whatever they are parented to.
+The pole moves by a fraction of the target's own motion, as if parented to it. That is the motion
+that channels, a hold or native constraints add to the parent's motion. So a root bone moves both
+once only, whatever their parents are.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class FollowInput(NamedTuple):
 
     Attributes:
         channels: Its FK pose, and earlier solved results for it.
-        parent: The frame of its parent, in armature space.
+        parent: Its parent's frame, in armature space.
         moved: The target's own motion, in armature space.
-        share: The share of the motion by which it follows.
+        fraction: The fraction of that motion that it follows.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     moved: Frame
-    share: float
+    fraction: float
 
 
 class FollowingPole(PrePassBone):
-    """A pole that follows the target of its chain, even while IK is off, as a switch needs it."""
+    """A pole that follows its chain's target, even with IK off: switching must not jump."""
 
     is_known_ahead: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Pose its location as well."""
+        """Let it be moved as well as rotated."""
         super().__post_init__()
         self.more = [self.rig.slot(LOCATION, self.bone)]
 
@@ -54,16 +54,16 @@ class FollowingPole(PrePassBone):
         return [cast(Point, self.chains[0].target)]
 
     def read(self, snapshot: Snapshot) -> FollowInput | None:
-        """Return how it follows; None if it doesn't."""
+        """Return how the pole follows; None if it doesn't."""
         rig, pose, target = self.rig, snapshot.poses[self.rig.uid], self.needs()[0].bone
-        share = pose.settings[self.chains[0].item].pole_follow
-        if share == 0.0:
+        fraction = pose.settings[self.chains[0].item].pole_follow
+        if fraction == 0.0:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         unmoved = bone_frame(rig.bone(target), Local(), _parent(snapshot, rig, target))
         moved = frame_in(rigid(snapshot.frame(rig, target)), inverse(rigid(unmoved)))
         channels = (*pose.fk_bits(self.ranges), beneath)
-        return FollowInput(channels, _parent(snapshot, rig, self.bone), moved, share)
+        return FollowInput(channels, _parent(snapshot, rig, self.bone), moved, fraction)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its rotation and location.
@@ -78,7 +78,7 @@ class FollowingPole(PrePassBone):
         moved = frame_in(inputs.moved, space)
         try:
             rotation, location = held_channels(
-                bone, local, parent, WHOLE, moved, space, inputs.share
+                bone, local, parent, WHOLE, moved, space, inputs.fraction
             )
         except ValueError:
             raise self.zero_scale() from None
@@ -93,7 +93,7 @@ def _parent(snapshot: Snapshot, rig: Skeleton, bone: int) -> Frame:
 
 
 def following_poles(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[FollowingPole]:
-    """Yield the following poles, each with the first chain that enables it."""
+    """Yield the following poles, each with the first chain that has this enabled."""
     items = settings(rig.object).constraints
     wanted = [chain for chain in chains if items[chain.item].use_pole_follow and not chain.problem]
     poles: set[int] = set()
@@ -105,13 +105,13 @@ def following_poles(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Foll
 
 
 def resolve_follow(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Note why the pole of a chain can't follow its target."""
+    """Note why a chain's pole can't follow its target."""
     if item.use_pole_follow and chain.pole is not None and not chain.note:
         chain.note = _problem(chain)
 
 
 def _problem(chain: ChainPlan) -> str:
-    """Return why the pole of a chain can't follow its target; empty if it can."""
+    """Return why a chain's pole can't follow its target; empty if it can."""
     rig, target, pole = chain.rig, chain.target, chain.pole
     if not (pole and target and pole.skeleton is rig and target.skeleton is rig):
         return msg(
@@ -136,9 +136,9 @@ def _problem(chain: ChainPlan) -> str:
 
 
 def is_following(point: Point) -> bool:
-    """Return whether a pole follows, so that something besides its channels moves it."""
+    """Return whether a pole follows its target, so its channels alone don't place it."""
     if point.skeleton is None:
-        return False  # In 4.2, reading the settings of an object makes them.
+        return False  # In 4.2, reading an object's settings creates them.
     pole = point.object, point.skeleton.names[point.bone]
     return True in [
         item.use_pole_follow and (item.pole_target, item.pole_subtarget) == pole

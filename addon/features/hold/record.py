@@ -1,4 +1,4 @@
-"""The stored record of holds: how each bone is held from each event on."""
+"""The stored records of holds: how each bone is held after each event."""
 
 from __future__ import annotations
 
@@ -16,57 +16,56 @@ from ..simulation import history
 
 FORM = codec.Form(b"FABE", 2)
 OWNER = "fabrik.holds[0]"
-"""The path of the settings that store all records, relative to the armature object.
+"""Property path of the settings that store all records, from the armature object.
 
-From 5.0 on, Blender loses values set by a library override in a group that the linked file left
-unset. It keeps items added to a list.
-"""
+From 5.0 on, Blender drops values that a library override sets in a group that the linked file left
+unset. It keeps items added to a list."""
 
 SIZE = 26
-"""The numbers of an event: its frame, its blend, and the axes and origin of both offsets."""
+"""How many numbers an event stores: its frame, its blend, and axes and origin of both offsets."""
 
 
 class Recorded(NamedTuple):
-    """An event, and how the bone is held from there on.
+    """An event, and how the bone is held after it.
 
     Attributes:
         frame: The frame of the event.
-        holder: The number of the holder from there on, 0 for the bone's own parent.
-        offset: The frame of the bone's own channels in the holder's space (see `held`), or of the
-            bone itself if its channels are ignored.
-        blend: The number of frames to blend to that holder.
-        before: The number of the previous holder.
-        left: The offset in the previous holder's space, as if that still held the bone.
-        is_fixed: Whether the bone's own channels are ignored from there on.
-        was_fixed: Whether they were ignored until there.
+        holder: The number of the new holder; 0 for the bone's own parent.
+        offset: The frame of the bone's own channels in the holder's space (see `held`). If its
+            channels are ignored, the frame of the bone itself.
+        blend: How many frames the blend to that holder takes.
+        previous: The number of the previous holder.
+        left: The offset in the previous holder's space, as if it still held the bone.
+        is_fixed: Whether the bone's own channels are ignored from then on.
+        was_fixed: Whether they were ignored until then.
     """
 
     frame: float
     holder: int
     offset: Frame
     blend: float = 0.0
-    before: int = 0
+    previous: int = 0
     left: Frame = WHOLE
     is_fixed: bool = False
     was_fixed: bool = False
 
 
 UNHELD = Recorded(float("-inf"), 0, WHOLE)
-"""The state of a bone before its first event: it follows its own parent and channels."""
+"""The record before a bone's first event: it follows its parent and its channels."""
 
 
 Kept = dict[int, list[Recorded]]
-"""The records of the holds of an armature, by index."""
+"""The records of an armature's holds, by the hold's index."""
 
 
 class Records:
-    """The records of an armature's holds, as stored in the file or being made.
+    """The records of an armature's holds, stored in the file or being made.
 
-    They belong to a plan: storing records discards the plan.
+    They belong to a plan: storing records discards it.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Start with an armature."""
+        """Take an armature."""
         self._armature = armature
 
     def of(self, index: int) -> Sequence[Recorded]:
@@ -81,7 +80,7 @@ class Records:
         return {} if stored is None else unpacked(stored.blob)
 
     def at(self, index: int, time: float) -> Recorded:
-        """Return the last event of a hold up to a frame."""
+        """Return the last event of a hold at or before a frame."""
         for event in reversed(self._kept.get(index, ())):
             if event.frame <= time + NEAR:
                 return event
@@ -89,21 +88,21 @@ class Records:
 
 
 def packed(by_index: Kept) -> bytes:
-    """Return records as bytes."""
+    """Encode records."""
     integers: list[int] = []
     numbers: list[float] = []
     for index, records in by_index.items():
         for event in records:
-            # Negative numbers are holders relative to which own channels are ignored.
+            # A negative number means that the bone's own channels are ignored with this holder.
             holder = -event.holder if event.is_fixed else event.holder
-            previous = -event.before if event.was_fixed else event.before
+            previous = -event.previous if event.was_fixed else event.previous
             integers += [index, holder, previous]
             numbers += [event.frame, event.blend, *_flat(event.offset), *_flat(event.left)]
     return FORM.packed(integers, (), numbers)
 
 
 def unpacked(blob: bytes) -> Kept:
-    """Return the records from bytes; empty if these are damaged."""
+    """Decode records; empty if they are damaged."""
     try:
         integers, _, numbers = FORM.unpacked(blob)
     except ValueError:

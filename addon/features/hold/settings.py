@@ -20,7 +20,7 @@ WORLD, BONE, OWN = "WORLD", "BONE", "OWN"
 
 
 class FabrikHolder(bpy.types.PropertyGroup):
-    """A holder of a bone from some frame on."""
+    """A holder of a bone from a frame on."""
 
     kind: str = fixed(
         "Held By",
@@ -51,7 +51,7 @@ class FabrikHolder(bpy.types.PropertyGroup):
 
 
 class FabrikHold(bpy.types.PropertyGroup):
-    """The hold of a bone, by one holder after another."""
+    """A bone's hold: its holders, one after another."""
 
     bone: str = fixed("Bone", "Bone that is held", in_presets=False)
     holders: ItemList[FabrikHolder] = defined(
@@ -92,24 +92,24 @@ def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
 
 
 def signed(hold: FabrikHold, number: int) -> int:
-    """Return the number of a holder, negative if the held bone's own keys are ignored there."""
+    """Return a holder's number, negative if it ignores the held bone's own keys."""
     is_fixed = number > 0 and not hold.holders[number - 1].use_animation
     return -number if is_fixed else number
 
 
 def own_places(hold: FabrikHold) -> frozenset[int]:
-    """Return the numbers of the holders that let a bone blend back to its own animation."""
+    """Return the numbers of the holders that blend a bone back to its own animation."""
     return frozenset(i for i, holder in enumerate(hold.holders, 1) if holder.kind == OWN)
 
 
 def blend_at(hold: FabrikHold, number: int) -> float:
-    """Return the number of frames for which a bone blends to a holder, by its number."""
+    """Return how many frames the blend to a holder takes, by the holder's number."""
     if number in own_places(hold):
         return hold.holders[number - 1].frames
     return hold.blend
 
 
 def holds_signature(fabrik: FabrikSettings) -> object:
-    """Return the holds' parts that the plan uses and whose changes are not reported."""
+    """Return what the plan uses of the holds, for changes that Blender doesn't report."""
     holds = cast(Any, fabrik).holds
     return [(hold.bone, len(hold.holders)) for hold in holds]

@@ -1,4 +1,4 @@
-"""The simulation of holds: visit their events in order, so that nothing jumps at any of them."""
+"""Simulate holds: visit their events in order, so that nothing jumps at any of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HoldSimulation:
     """The simulation of an armature's holds.
 
     Attributes:
-        owner: The path of the settings that store its result, relative to the armature object.
+        owner: Property path of the settings that store the result, from the armature object.
         moments: The frames to visit.
     """
 
@@ -31,7 +31,7 @@ class HoldSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Start with an armature."""
+        """Take an armature."""
         self.owner = OWNER
         self._armature = armature
         self._kept: Kept = {}
@@ -41,7 +41,7 @@ class HoldSimulation:
         self.moments = [frame_of(scene, time) for time in sorted(times)]
 
     def inputs(self) -> object:
-        """Return the events, the kinds of holders, and how long events blend."""
+        """Return the events, the kinds of holders, and the blend durations."""
         fabrik_holds = holds_of(self._armature)
         kinds = [
             [holder.frames if holder.kind == OWN else holder.kind for holder in hold.holders]
@@ -54,9 +54,9 @@ class HoldSimulation:
         return events, kinds, [hold.blend for hold in fabrik_holds]
 
     def sources(self) -> list[Source]:
-        """Return the held bones and all their holders, of this armature and of all others.
+        """Return the held bones and their holders, in this armature and all others.
 
-        A held bone may hold another.
+        A held bone may hold another one.
         """
         points_by_key: dict[tuple[int, int], Point] = {}
         bones = [bone for bone in planner.current().by_state if isinstance(bone, HeldBone)]
@@ -69,14 +69,14 @@ class HoldSimulation:
         return [*points_by_key.values(), *carried] or [self._armature]
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Start without any event."""
+        """Start before the first event."""
         self._kept = history.found_so_far(self._armature, OWNER)
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Record the events at a frame, which was solved without them.
+        """Record the events at a frame that was solved without them.
 
         Raises:
-            ProblemError: If a holder has zero scale there.
+            ProblemError: If a holder has zero scale at this frame.
         """
         for bone in planner.current().by_state:
             if not isinstance(bone, HeldBone) or bone.rig.object != self._armature:
@@ -88,19 +88,19 @@ class HoldSimulation:
                 previous = events[-1].holder if events else 0
                 blend = blend_at(hold, event.holder)
                 events.append(bone.record(snapshot, local, event, previous, blend))
-                planner.discard()  # Hips look ahead, and did not foresee it.
+                planner.discard()  # Hips look ahead, and couldn't foresee this event.
 
     def result(self) -> bytes:
-        """Return the records as bytes."""
+        """Encode the records."""
         return packed(self._kept)
 
     def _coming(self, index: int, recorded: int, time: float) -> list[Event]:
-        """Return the events of a hold up to a frame that are not recorded yet."""
+        """Return the events of a hold up to a frame that aren't recorded yet."""
         return [event for event in self._events[index][recorded:] if event.frame <= time + NEAR]
 
 
 def holds(armature: bpy.types.Object) -> list[HoldSimulation]:
-    """Return the simulation of an armature's holds, if they have or had events."""
+    """Return the simulation of an armature's holds if they have or had events."""
     if not len(holds_of(armature)):
         return []
     simulation = HoldSimulation(armature)

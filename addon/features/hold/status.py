@@ -1,4 +1,4 @@
-"""The problems of a hold, for the list that shows them."""
+"""The problems of a hold, as shown in the list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .record import OWNER
 
 
 def cycle_message(holder: str, bone: str) -> Message:
-    """Return the message that a holder can't hold a bone it follows."""
+    """Return the message that a bone follows the holder, so the holder can't hold it."""
     return msg(
         "“{holder}” follows “{bone}” at this frame and can't hold it: choose another holder, or "
         "release “{holder}” first",
@@ -26,7 +26,7 @@ def cycle_message(holder: str, bone: str) -> Message:
 
 
 def fixed_note(bone: str, frame: float) -> Message:
-    """Return the note on a control whose own channels are ignored from a frame on."""
+    """Return the note that a control's own channels are ignored from a frame on."""
     return msg(
         "“{bone}” is fixed to its holder from frame {frame:g} on: to move or key it, enable Own "
         "Animation in the Holds panel",
@@ -36,7 +36,7 @@ def fixed_note(bone: str, frame: float) -> Message:
 
 
 def message_of(hold: bpy.types.PropertyGroup) -> str:
-    """Return the problem of a hold and what to do about it; empty if it works."""
+    """Return the problem of a hold and its solution; empty if it works."""
     armature: Any = hold.id_data
     plan = planner.known()
     if plan is None:
@@ -60,7 +60,7 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
 
 
 def _unseen(hold: Any, numbers: Collection[int]) -> str:
-    """Return the message on a holder that is not in any scene; empty if all are."""
+    """Return the message about a holder that isn't in any scene; empty if all are."""
     for holder in (hold.holders[number - 1] for number in numbers if number > 0):
         if holder.object is not None and not holder.object.users_scene:
             return str(unlinked(holder.object.name, hold.name))
@@ -68,7 +68,7 @@ def _unseen(hold: Any, numbers: Collection[int]) -> str:
 
 
 def _cycle(plan: Plan, held: Any, frame: float) -> str:
-    """Return why a hold is refused at a frame, because it would hold itself; empty if it is not."""
+    """Return why a hold is refused at a frame: it would hold itself. Empty if it isn't."""
     if held not in plan.sequences.at(frame).refused:
         return ""
     point = held.states[held.state_at(frame)][-1]
@@ -87,7 +87,7 @@ def _planned(plan: Plan, armature: bpy.types.Object, index: int) -> Any | None:
 
 
 def _unplanned(hold: Any) -> str:
-    """Return why a hold is not part of the plan."""
+    """Return why a hold isn't part of the plan."""
     armature = hold.id_data
     bones = armature.data.bones
     if hold.bone not in bones:

@@ -100,7 +100,7 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
 
     def _bends(self, bone: Any) -> tuple[Flexion | None, Flexion | None]:
-        """Return how a bone's joint flexes, and how the next joint of its limb does."""
+        """Return how a bone's joint flexes, and how the next joint of its limb flexes."""
         if self.axis != "AUTO":
             chosen = Flexion(Vector(AXES[self.axis]), 0.0, "SET")
             return chosen, chosen

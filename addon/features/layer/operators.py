@@ -30,7 +30,7 @@ EXITED = msg("New keys would hide the layer: press Edit Layer first")
 
 
 def _character(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature, and the objects that are targets and poles of its constraints."""
+    """Return an armature, and the objects that its constraints use as targets and poles."""
     items = settings(armature).constraints
     controls = [ob for item in items for ob in (item.target, item.pole_target) if ob is not None]
     return list(dict.fromkeys([armature, *controls]))
@@ -49,7 +49,6 @@ def _layered(armature: bpy.types.Object) -> list[tuple[bpy.types.Object, OffsetL
 
 
 def _layer_refusal(context: bpy.types.Context) -> str:
-    """Ask for a character with an offset layer."""
     if _layered(active_armature(context)):
         return ""
     return msg("No offset layer: add one first")
@@ -76,7 +75,7 @@ class LayerOperator(Working):
         return selected
 
     def layers(self, context: bpy.types.Context) -> Iterator[tuple[bpy.types.Object, OffsetLayer]]:
-        """Yield the chosen objects with their layers, once all are accepted.
+        """Yield the chosen objects with their layers, after checking all of them.
 
         Raises:
             ProblemError: If a layer can't be edited.

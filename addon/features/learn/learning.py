@@ -41,7 +41,7 @@ class LearnedLimit(NamedTuple):
 
 
 def rotations_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
-    """Return the rotations of a bone's joint since rest, in its armature's actions.
+    """Return the rotations of a bone's joint from its rest pose, in its armature's actions.
 
     They are sampled at each key, and at each frame from the first to the last key.
 
@@ -78,7 +78,7 @@ class _Track:
         self.curves = [*self._turns.values()]
 
     def local(self, frame: float) -> Local:
-        """Return its channels at a frame; components without keys have their rest values."""
+        """Return the bone's channels at a frame; components without keys have their rest values."""
         mode = self._mode
         rest = (1.0, 0.0, 0.0, 0.0) if mode == 0 else (0.0, 0.0, 1.0, 0.0) if mode < 0 else ORIGIN
         turn = [_at(self._turns, i, frame, rest[i]) for i in range(self._size)]
@@ -154,7 +154,7 @@ def _turn_about(turn: Quaternion, axis: Vector) -> float:
 def _circular_range(angles: Sequence[float], margin: float) -> tuple[float, float]:
     """Return the complement of the largest gap between angles on the circle, plus a margin.
 
-    It can extend beyond ±180°. Without a gap larger than `MIN_GAP` it is the full circle.
+    It can extend beyond ±180°. Without a gap larger than `MIN_GAP`, it is the full circle.
     """
     ordered = sorted(angles)
     gaps = [b - a for a, b in pairwise([*ordered, ordered[0] + 2.0 * pi])]

@@ -24,7 +24,6 @@ KINDS = {
 
 
 def _bones_refusal(context: bpy.types.Context) -> str:
-    """Ask for selected bones whose joints can be changed."""
     bones = _bones(context)
     if not bones:
         return msg("Enter Pose Mode and select the bones to limit")

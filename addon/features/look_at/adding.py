@@ -26,23 +26,23 @@ from ...settings.properties import FabrikConstraint
 from .look import look_of
 
 ALIGNED = 0.7
-"""Minimum cosine of the angle between a bone and the up or front direction to count as aligned. It
-also applies between the gazes of bones looking in the same direction."""
+"""Minimum cosine of the angle between a bone and the up or front direction for the bone to count
+as aligned. It also applies between the gazes of bones looking in the same direction."""
 
 EYE_TURN: Final = radians(30.0)
-"""How far an eye turns from the head's direction before people also turn the head, in radians."""
+"""How far an eye turns in the head before people also turn the head, in radians."""
 
 SKIN: Final = {
     *("brow", "cheek", "chin", "eyebrow", "eyelid", "face", "forehead", "jaw", "lid", "lip"),
     *("mouth", "nose", "teeth", "temple", "tongue"),
 }
-"""Words in the names of facial bones that don't look themselves, unlike eyes and ears."""
+"""Words in names of facial bones that don't look by themselves, unlike eyes and ears."""
 
 HEAD_TURN: Final = radians(75.0)
 """How far a head turns on its neck, in radians."""
 
 TRACKING: Final = {"DAMPED_TRACK", "LOCKED_TRACK", "TRACK_TO"}
-"""Blender's constraints that make a bone look at something."""
+"""Blender's constraints that point a bone at something."""
 
 TARGET_DISTANCE = 5.0
 """Distance of an Empty if the character has no size, in bone lengths."""
@@ -56,8 +56,7 @@ def likely_axes(body: Body, axes: Matrix, bone: str) -> tuple[str, str]:
 
     Args:
         body: The body.
-        axes: The axes of the bone in the pose in which the character was recognized, in armature
-            space.
+        axes: The axes of the bone in the pose used to recognize the character, in armature space.
         bone: The name of the bone.
     """
     up, front, back = body.up, body.front, axes.transposed()
@@ -76,7 +75,7 @@ def likely_axes(body: Body, axes: Matrix, bone: str) -> tuple[str, str]:
 
 
 def looking_bone(body: Body, bone: str) -> str:
-    """Return the bone that looks for a clicked bone: the head for the skin of its face."""
+    """Return the bone that looks when a bone is clicked: the head for the skin of its face."""
     anatomy, names = body.anatomy, body.names
     if anatomy.head < 0 or bone not in names or SKIN.isdisjoint(words_of(bone)):
         return bone
@@ -89,9 +88,9 @@ def looking_bone(body: Body, bone: str) -> str:
 def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
     """Refuse a control of bones that track another control with Blender's constraints.
 
-    Rotating the parent of such bones has no visible effect, nor has rotating their target.
+    Rotating the parent or the target of such bones has no visible effect.
 
-    Bones of facial skin aren't eyes, though rigs make them track each other.
+    Bones of facial skin aren't eyes, although rigs make them track each other.
 
     Raises:
         ProblemError: With the bone to move.
@@ -116,9 +115,9 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
 
 
 def natural_limit(body: Body, bone: str) -> float:
-    """Return a gaze's natural limit for a bone in radians; π unless it is an eye or head.
+    """Return the natural limit of a bone's gaze in radians; π unless it is an eye or head.
 
-    The neck and trunk turn as far as the head, which they move.
+    The neck and trunk turn as far as the head that they move.
     """
     anatomy, words = body.anatomy, {*words_of(bone)}
     if "eye" in words:
@@ -178,7 +177,7 @@ def _axes(body: Body, armature: bpy.types.Object, bone: str, axis: str) -> tuple
 def empty_ahead(
     armature: bpy.types.Object, bones: Sequence[str], axis: str
 ) -> bpy.types.Object | None:
-    """Add an Empty where bones look, at a distance of the character's height.
+    """Add an Empty where bones look, at a distance equal to the character's height.
 
     Args:
         armature: The armature.

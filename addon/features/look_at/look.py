@@ -100,7 +100,7 @@ def look_of(item: FabrikConstraint) -> FabrikLook:
 
 
 class LookInput(NamedTuple):
-    """A look-at's inputs besides the chain and its spaces.
+    """A look-at's inputs, apart from the chain and its spaces.
 
     Attributes:
         look: The settings, without an up direction.
@@ -172,7 +172,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     """Return the weighted mean of the target's past positions; None if it doesn't move.
 
     Raises:
-        UntraceableError: If they are unknown.
+        UntraceableError: If these positions are unknown.
     """
     samples, time = _samples(damping * snapshot.frame_rate), snapshot.time
     frames = [time - ago for ago, _ in samples]
@@ -215,7 +215,7 @@ def measure(
     tolerance: float,
     read: object,
 ) -> tuple[float, bool]:
-    """Return a written chain's gaze error from its target, and whether it is reached."""
+    """Return a written chain's gaze error, and whether the gaze reaches its target."""
     inputs = cast(LookInput, read)
     look, target = _look_in(inputs, spaces[1]), inputs.target or target
     return measured_gaze(chain, written, spaces, target, tolerance, look)

@@ -1,7 +1,7 @@
 """The position of a target at other frames, from its F-curves alone.
 
-The frames aren't played, so the result doesn't depend on how the current frame was reached. Targets
-moved by anything but F-curves are refused.
+The frames aren't played, so the result doesn't depend on how the current frame was reached. Refuses
+targets moved by anything but F-curves.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Track = Callable[[float], Frame]
 
 
 class UntraceableError(ProblemError):
-    """A target is moved by anything but F-curves; the reason starts a sentence."""
+    """A target moved by anything but F-curves. The reason starts a sentence."""
 
 
 Places = Callable[[Sequence[float]], list[Vec]]
@@ -89,10 +89,10 @@ class _Tracer:
         self._lists: dict[bpy.types.Object, list[Any]] = {}
 
     def places(self, point: Point) -> Places:
-        """Return a point's positions in world space."""
+        """Return a function that gives a point's positions in world space."""
         ob = point.object
         if point.skeleton is None and ob != self.rig.object and parent_of(ob) is None:
-            # Like most targets, whose axes don't matter.
+            # Most targets need no axes. The refusal is the same for them.
             self._refuse(ob, ob, "")
             return self._locations(ob)
         track = self.object(ob)
@@ -213,7 +213,6 @@ class _Tracer:
         ]
 
     def _lists_of(self, ob: bpy.types.Object) -> list[Any]:
-        """Return an object's `active_lists`."""
         if ob not in self._lists:
             self._lists[ob] = active_lists(ob)
         return self._lists[ob]

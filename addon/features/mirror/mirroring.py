@@ -84,7 +84,7 @@ def mirrored_axes(armature: bpy.types.Object, bone: str, other: str) -> Matrix:
 
 
 def flipped(name: str, names: Container[str]) -> str:
-    """Return the name of the counterpart on the other side, itself for a name without a side.
+    """Return the name of the counterpart on the other side; a name without a side is unchanged.
 
     Blender flips a side at the beginning or end. In other names it may be anywhere, as in
     ``mixamorig:LeftFoot``, if the counterpart is among the names.
@@ -226,8 +226,8 @@ def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
 def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     """Mirror a constraint and the joints of its chain to the other side.
 
-    An existing constraint with the mirrored name and tip bone gets the settings. Targets and poles
-    are replaced by objects or bones with the mirrored names; missing Empties are added.
+    If a constraint with the mirrored name and tip bone exists, it gets the settings. Targets and
+    poles become the objects or bones with the mirrored names; missing Empties are added.
 
     Args:
         armature: The armature object.
@@ -255,7 +255,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
 
 
 def _add_foot_controls(armature: bpy.types.Object, index: int, other: int) -> None:
-    """Add the further controls of a mirrored constraint that are missing, in mirrored poses."""
+    """Add missing controls of a mirrored constraint, except target and pole, in mirrored poses."""
     items: Any = settings(armature).constraints
     existing = {*named_controls(armature, items[other])}
     foot_controls(armature, [other])()
@@ -268,7 +268,7 @@ def _add_foot_controls(armature: bpy.types.Object, index: int, other: int) -> No
 
 
 def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
-    """Add the control bones of the mirrored constraint that are missing; return their names.
+    """Add missing control bones of the mirrored constraint; return their names.
 
     Editing bones may move the settings in memory.
     """
@@ -360,7 +360,7 @@ def _flipped(name: str, bone: str, other: str) -> str:
     mirrored = bpy.utils.flip_name(name)
     if mirrored != name:
         return mirrored
-    # Names of limbs lack the prefix of their bones.
+    # Limb names lack the prefix of their bones.
     return name.replace(bone, other).replace(common_name(bone), common_name(other))
 
 

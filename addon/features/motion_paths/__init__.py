@@ -1,7 +1,7 @@
 """Motion paths of solved bones, and of objects that move with them.
 
-Blender calculates motion paths in a separate depsgraph that calls no handlers, so its paths follow
-the FK pose.
+Blender calculates motion paths in a separate depsgraph without handlers, so its paths follow the FK
+pose.
 """
 
 from ...plan.registry import Feature

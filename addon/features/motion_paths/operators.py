@@ -26,7 +26,7 @@ def _items(name: str) -> tuple[tuple[str, str, str], ...]:
 
 
 class _Calculating(Refusing, DirectProgressOperator):
-    """Calculates all motion paths in the view layer that constraints can change."""
+    """Calculates all motion paths in the view layer that constraints can affect."""
 
     stopped = msg("Cancelled: Blender's motion paths are kept")
 
@@ -35,7 +35,7 @@ class _Calculating(Refusing, DirectProgressOperator):
         return msg("Calculating motion paths: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, dict[Key, Points]]:
-        """Make Blender create the paths, and return the pass that sets their points.
+        """Make Blender create the paths, and return the generator that calculates their points.
 
         Raises:
             ProblemError: If Blender refuses, for example for a range of a single frame.
@@ -74,7 +74,6 @@ class _Calculating(Refusing, DirectProgressOperator):
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
-    """Ask for a mode and an object that can have motion paths."""
     if context.mode not in ("OBJECT", "POSE"):
         return msg("Switch to Object Mode or Pose Mode")
     if context.object is None:
@@ -83,7 +82,6 @@ def _mode_refusal(context: bpy.types.Context) -> str:
 
 
 def _no_path_refusal(context: bpy.types.Context) -> str:
-    """Ask for motion paths."""
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     if not any(next(paths_of(ob), None) for ob in layer.objects):
         return msg("No motion paths: calculate one first")

@@ -46,12 +46,12 @@ class Path(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The identifier of its owner in this session."""
+        """Identifier of the path's owner in this session."""
         return session_uid(self.object), self.bone
 
     @property
     def frames(self) -> range:
-        """The frames that have points."""
+        """Frames that have points."""
         return range(self.data.frame_start, self.data.frame_start + self.data.length)
 
     def points(self) -> Points:
@@ -80,7 +80,7 @@ class Path(NamedTuple):
     def miss(self, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> float:
         """Return the path's distance from its owner at the current frame, in meters.
 
-        0 within rounding, where the path has no point, and always for a path in camera space.
+        It is 0 within rounding error, where the path has no point, and for paths in camera space.
         """
         is_between = scene.frame_subframe or scene.frame_current not in self.frames
         if self.is_seen_from_camera or is_between:
@@ -134,7 +134,7 @@ def is_affected(ob: bpy.types.Object) -> bool:
 
 
 def affected_paths(layer: bpy.types.ViewLayer) -> list[Path]:
-    """Return the motion paths in a view layer that constraints can change."""
+    """Return the motion paths in a view layer that constraints can affect."""
     objects = [ob for ob in layer.objects if next(paths_of(ob), None) and is_affected(ob)]
     return [path for ob in objects for path in paths_of(ob)]
 

@@ -19,13 +19,13 @@ from ...ui.stepping import is_busy
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
 
 PAUSE = 0.1
-"""Seconds until the next check if Blender is busy."""
+"""Seconds until the next check while Blender is busy."""
 
 _calculated: dict[Key, Points] = {}
 """The correct points of all paths."""
 
 _is_loaded = True
-"""Whether nothing was updated since a file was loaded."""
+"""Whether nothing has been updated since a file was loaded."""
 
 
 def note_update(updates: Updates) -> None:
@@ -64,7 +64,8 @@ def note_calculated(points: dict[Key, Points]) -> None:
 def _forget() -> None:
     """Trust the paths of a loaded file, as verifying them takes a pass over all frames.
 
-    Undo and redo keep the remembered points, as they may restore paths as Blender calculated them.
+    Undo and redo keep the remembered points, because they may restore paths that Blender
+    calculated.
     """
     global _is_loaded
     _is_loaded = True

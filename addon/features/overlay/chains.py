@@ -1,7 +1,6 @@
 """The chains that the overlay shows, as numbers in world space.
 
-Draw handlers call this module, so it only reads evaluated data: it writes nothing, solves nothing,
-and makes no plan.
+Draw handlers call this module, so it only reads evaluated data. It never writes, solves or plans.
 """
 
 from __future__ import annotations
@@ -58,13 +57,13 @@ class ShownChain:
             whose target or pole is the active object.
         joints: Heads of its bones, root first, and the tip.
         at_end: Indices of the joints that are at their limit.
-        tip: The point moved to the target: the tip, or for a look-at the end of its gaze at the
-            distance of the target.
-        target: Goal of the tip; None without a goal, as for a wave, or if a walk moves the foot.
+        tip: The point moved to the target: the tip, or for a look-at the point of its gaze at the
+            target's distance.
+        target: Goal of the tip; None if it has none, as for a wave or a walking foot.
         pole: Location of the pole target; None without one.
         elbow: The most bent joint; None if the chain can't bend, or has no pole target.
-        shell: Reach of the active chain, if it is out of reach or requested; None if its root may
-            move, or if a motion poses it.
+        shell: Reach of the active chain, if its target is out of reach or the reach is requested.
+            None if its root may move, or if a motion poses it.
         missed: Distance from tip to target; 0 if reached.
         state: The constraint's state.
         doing: Status text of a motion without a goal.
@@ -93,7 +92,6 @@ class ShownRig:
     """
 
     def __init__(self, evaluated: bpy.types.Object) -> None:
-        """Wrap an evaluated armature."""
         self.now = Evaluated(evaluated)
         self.world = matrix_frame(evaluated.matrix_world)
 
@@ -127,7 +125,7 @@ class ShownRig:
         return WHOLE if above is None else self.now.frame(self.now.bones.find(above.name))
 
     def carried(self, bone: int) -> Quat:
-        """Return the local rotation at which a bone just follows its parent."""
+        """Return the local rotation that makes a bone just follow its parent."""
         return carried_turn(rest_of(self.now.bones[bone].bone), self.parent(bone)[0])
 
     def joint(self, bone: int) -> Quat:
@@ -209,9 +207,10 @@ def _goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | None:
 
 
 def _missed(chain: ChainPlan, item: Any, distance: float, tolerance: float) -> float:
-    """Return by how much a tip misses its goal; 0 within the tolerance.
+    """Return the distance by which a tip misses its goal; 0 within the tolerance.
 
-    Motions and walks report their error; that of others may be older than the evaluated pose.
+    Motions and walks report their error. Errors reported by others may be older than the evaluated
+    pose.
     """
     is_walking = chain.goal_source is not None and chain.goal_source.replaces_target
     reports_error = not chain.kind.reaches or is_walking or chain.target_tie is not None
@@ -268,7 +267,7 @@ def _shown(
 
 
 def _gaze(along: Vec, eye: Vec, target: Vec) -> Vec:
-    """Return the end of a gaze from the eye through a point, at the distance of the target."""
+    """Return the point on a gaze, from the eye through a point, at the target's distance."""
     direction = normalized(sub(along, eye)) or ORIGIN
     return add(eye, scaled(direction, dist(eye, target)))
 

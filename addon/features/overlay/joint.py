@@ -29,7 +29,7 @@ class ShownJoint:
     Attributes:
         head: Head of the bone.
         edge: Path of a point on the bone along the edge of the limit; see `Limit.outline`.
-        twist: Path of a point beside the bone over the twist range; see `Limit.twists`.
+        twist: Path of a point next to the bone over the twist range; see `Limit.twists`.
         twisted: Center of the twist path, and the point's current location.
         is_at_end: Whether the joint is at its limit.
     """

@@ -129,7 +129,7 @@ def _add_joint(joint: ShownJoint, color: Color, thin: Strokes, areas: Strokes) -
 
 
 def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
-    """Return the location of the viewer, or its direction in orthographic views, and which."""
+    """Return the viewer's location, or direction in orthographic views, and which of them it is."""
     camera = view.view_matrix.inverted()
     x, y, z = camera.translation if view.is_perspective else camera.to_3x3() @ Vector((0, 0, 1))
     return (x, y, z), not view.is_perspective
@@ -189,7 +189,7 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
 
 
 def _costs(context: bpy.types.Context, seconds: float) -> list[str]:
-    """Return the lines about the duration of an update, and why it includes an evaluation."""
+    """Return lines about the duration of an update, and why it includes an evaluation."""
     lines: list[str] = [msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds)]
     plan, armature = planner.known(), context.object
     unknown = plan.lookahead.unknown if plan is not None else {}
@@ -227,7 +227,7 @@ def _write_report(
 # Draw handlers
 
 _waiting: OverlayData | None = None
-"""Data of the region whose lines are drawn, but not its pixels."""
+"""Data of the region whose lines are drawn, but whose pixels aren't yet."""
 
 
 def on_world() -> None:

@@ -1,4 +1,4 @@
-"""Root motion: computed from the feet of a cycle in place, or extracted from a traveling body."""
+"""Root motion: computed from the feet of an in-place cycle, or extracted from a traveling body."""
 
 from . import operators
 

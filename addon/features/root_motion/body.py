@@ -30,7 +30,7 @@ class Traveler(NamedTuple):
         feet: The points of the sole of each foot.
         leg: The mean leg length in armature space.
         up: The up direction in armature space.
-        others: The topmost bones of other figures in the armature, which do not travel.
+        others: The topmost bones of other characters in the armature, which don't travel.
     """
 
     armature: bpy.types.Object
@@ -43,7 +43,7 @@ class Traveler(NamedTuple):
 
 
 def traveler_of(armature: bpy.types.Object) -> Traveler:
-    """Return the body that travels: the active bone's, if the armature has several.
+    """Return the body that travels. If the armature has several, it is the active bone's.
 
     Raises:
         ProblemError: If no legs are recognized.
@@ -75,12 +75,12 @@ class Recording(NamedTuple):
 
     Attributes:
         frames: The frames.
-        objects: The world matrix of the armature object at each frame.
+        objects: The armature object's world matrix at each frame.
         bases: The local matrix of the object's channels at each frame.
         poses: The evaluated matrices of bones in armature space, by name, at each frame.
-        channels: The local matrices of bones' channels, by name, at each frame.
+        channels: The local matrices of bone channels, by name, at each frame.
         level: The matrix from world space to a space with Z up and its origin near the body.
-        rate: The frames per second.
+        rate: Frames per second.
     """
 
     frames: list[float]
@@ -92,11 +92,11 @@ class Recording(NamedTuple):
     rate: float
 
     def track(self, bone: str) -> list[Matrix]:
-        """Return the world matrix of a bone at each frame."""
+        """Return a bone's world matrix at each frame."""
         return [ob @ pose[bone] for ob, pose in zip(self.objects, self.poses, strict=True)]
 
     def moved(self, matrices: Sequence[Matrix], path: Sequence[Planar]) -> list[Matrix]:
-        """Return world matrices moved along a path."""
+        """Return world matrices, moved along a path."""
         to_world = self.level.inverted()
         return [
             to_world
@@ -113,8 +113,8 @@ def record(body: Traveler, frames: Iterable[float], keyed: Sequence[str]) -> Rec
 
     Args:
         body: The body.
-        frames: The frames, ascending.
-        keyed: The names of bones whose channels are recorded as well.
+        frames: The frames, in ascending order.
+        keyed: The names of the bones whose channels are recorded too.
     """
     rig = body.armature
     recording = Recording([*frames], [], [], [], [], Matrix(), frame_rate(bpy.context.scene))
@@ -152,7 +152,7 @@ def steps_of(body: Traveler, recording: Recording) -> Steps:
 
 
 def planar_path(recording: Recording, matrices: Sequence[Matrix], use_turn: bool) -> list[Planar]:
-    """Return the planar motion from the first world matrix to each."""
+    """Return the planar motion from the first world matrix to each one."""
     first = recording.level @ matrices[0]
     path = [STILL]
     for matrix in matrices[1:]:

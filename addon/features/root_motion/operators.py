@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # `root_motion` imports numpy (through `bake`), so it is imported only when needed.
 
 SLIDING = 0.02
-"""The slide of a foot above which a warning is shown, as a fraction of the leg length."""
+"""The foot slide above which a warning is shown, as a fraction of the leg length."""
 
 ONTO_ROOT = ("ROOT", "Root Bone", "Key the topmost parent of the hips")
 ONTO_OBJECT = ("OBJECT", "Object", "Key the armature object")
@@ -28,7 +28,7 @@ IN_PLACE = ("NONE", "In Place", "Leave the character in place")
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
-    """Ask for Object or Pose Mode."""
+    """Return why the mode is wrong; empty in Object and Pose Mode."""
     return "" if context.mode in ("OBJECT", "POSE") else msg("Switch to Object Mode or Pose Mode")
 
 
@@ -137,7 +137,6 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
 
 
 def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
-    """Describe the travel."""
     text = msg(
         "Travels {distance}", distance=length_text(scene, hypot(result.travel.x, result.travel.y))
     )

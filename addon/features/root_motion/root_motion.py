@@ -1,4 +1,4 @@
-"""Add root motion computed from feet, and extract root motion."""
+"""Add root motion computed from the feet, or extract existing root motion."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ROOT, OBJECT, IN_PLACE = "ROOT", "OBJECT", "NONE"
 """What to key the travel on: the root bone, the armature object, or nothing."""
 
 MIN_TRAVEL = 0.01
-"""The least travel, as a fraction of the leg length."""
+"""The shortest travel that counts, as a fraction of the leg length."""
 
 TOLERANCE = 0.01
-"""The largest distance of a foot from its expected position, as a fraction of the leg length."""
+"""How far a foot may end up from where it should be, as a fraction of the leg length."""
 
 
 class Options(NamedTuple):
@@ -39,7 +39,7 @@ class Options(NamedTuple):
         onto: What to key the travel on.
         use_turn: Whether it includes rotation.
         use_cycles: Whether a loop repeats beyond the range.
-        frame_range: The first and the last frame; None for the range of the action.
+        frame_range: First and last frame; None for the action's range.
     """
 
     onto: str
@@ -55,8 +55,9 @@ class TravelResult(NamedTuple):
         travel: The motion from the first to the last frame.
         frames: The number of frames.
         leg: The mean leg length in world space.
-        before: The largest original slide of a foot, in world space; 0 without a stance phase.
-        after: The largest slide when the result is played.
+        before: The largest slide of a foot in the original, in world space; 0 without a stance
+            phase.
+        after: The largest slide in the result when played.
         loops: Whether the action repeats beyond the range.
     """
 
@@ -69,10 +70,10 @@ class TravelResult(NamedTuple):
 
 
 def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) -> TravelResult:
-    """Make an armature travel so that the feet on the floor do not slide.
+    """Make an armature travel so that feet on the floor don't slide.
 
     Raises:
-        ProblemError: If no travel does that; then nothing has changed.
+        ProblemError: If no travel does that; nothing has changed then.
     """
     body, frames = _prepare(armature, options)
     bones = pose_bones(armature)
@@ -103,7 +104,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
             tracks = {name: recording.moved(recording.track(name), path) for name in roots}
             goals = Goals(recording.objects, tracks)
             travelers = [bones[name] for name in roots]
-        # A turn back and forth may leave a net rotation, which F-curves cannot repeat.
+        # Turning back and forth may leave a net rotation, which F-curves can't repeat.
         loops = loops and path[-1].angle == 0.0
         keys = _Keys(changed_channels(body, recording, goals), travelers, loops)
         return _write(body, recording, keys, path, options, path)
@@ -112,10 +113,10 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
 def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) -> TravelResult:
     """Remove the travel from the hips, the root bone and the object, and key it elsewhere.
 
-    In a loop the travel of the hips is uniform, and their sway remains.
+    In a loop the hips travel uniformly, and keep their sway.
 
     Raises:
-        ProblemError: If the armature does not travel, or cannot be keyed; then nothing has changed.
+        ProblemError: If the armature doesn't travel, or can't be keyed; nothing has changed then.
     """
     body, frames = _prepare(armature, options)
     if options.onto == ROOT and body.root == body.hips:
@@ -157,13 +158,13 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
 
 
 class _Paths(NamedTuple):
-    """The motion from the first frame to each.
+    """The motions from the first frame to each frame.
 
     Attributes:
         object: The motion of the armature object.
         root: The motion of the root bone, including the object's.
         body: The motion of the body, including the root's.
-        is_loop: Whether the pose at the end equals that at the start.
+        is_loop: Whether the first and last pose are the same.
     """
 
     object: list[Planar]
@@ -173,7 +174,7 @@ class _Paths(NamedTuple):
 
 
 def _separate(body: Traveler, recording: Recording, use_turn: bool) -> _Paths:
-    """Separate the travel of the body into that of the object, the root bone and the hips."""
+    """Split the body's travel among the object, the root bone and the hips."""
     frames = recording.frames
     of_object = of_root = [STILL] * len(frames)
     if _has_keyed_transforms(body.armature):
@@ -196,7 +197,7 @@ def _separate(body: Traveler, recording: Recording, use_turn: bool) -> _Paths:
 
 
 def _independent_bones(body: Traveler) -> list[str]:
-    """Return the hips, and the keyed bones without a parent or parented to the root."""
+    """Return the hips, and the keyed bones with no parent or with the root as parent."""
     bones = pose_bones(body.armature)
     keyed = {path.rpartition(".")[0] for path, _ in animation.animated(body.armature).keyed}
     return [
@@ -209,10 +210,10 @@ def _independent_bones(body: Traveler) -> list[str]:
 
 
 def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Traveler, list[float]]:
-    """Return the body, and the frames to play: the ends of the range and the whole frames.
+    """Return the body, and the frames to play: the whole frames and the ends of the range.
 
     Raises:
-        ProblemError: If the armature cannot be keyed, has no legs, or the range is too short.
+        ProblemError: If the armature can't be keyed, has no legs, or the range is too short.
     """
     refuse_unkeyable(armature)
     refuse_layered(armature)
@@ -224,7 +225,7 @@ def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Traveler, li
 
 
 def _action_range(armature: bpy.types.Object) -> tuple[float, float]:
-    """Return the range of the active action.
+    """Return the active action's range.
 
     Raises:
         ProblemError: If the armature has no keys.
@@ -252,12 +253,12 @@ def _inverses(path: Sequence[Planar]) -> list[Planar]:
 
 
 def _composed(a: Sequence[Planar], b: Sequence[Planar]) -> list[Planar]:
-    """Return the path whose motions are those of the second path followed by the first's."""
+    """Return the path that applies the second path, then the first."""
     return [last.after(first) for last, first in zip(a, b, strict=True)]
 
 
 def _moved_steps(steps: Steps, path: Sequence[Planar]) -> Steps:
-    """Return feet moved along a path."""
+    """Return feet, moved along a path."""
     feet = [
         [[move.moved(p) for p in points] for move, points in zip(path, foot, strict=True)]
         for foot in steps.feet
@@ -267,7 +268,7 @@ def _moved_steps(steps: Steps, path: Sequence[Planar]) -> Steps:
 
 
 def _is_still(path: Sequence[Planar], leg: float) -> bool:
-    """Return whether a path neither moves nor rotates noticeably."""
+    """Return whether a path neither moves nor turns noticeably."""
     return max(hypot(move.x, move.y, move.angle * leg) for move in path) < MIN_TRAVEL * leg
 
 
@@ -300,7 +301,7 @@ def _write(
     options: Options,
     expected: Sequence[Planar],
 ) -> TravelResult:
-    """Write keys, if playing a draft of them brings the feet to their expected positions.
+    """Write keys, provided that playing a draft puts the feet where they should be.
 
     Args:
         body: The body.
@@ -308,10 +309,10 @@ def _write(
         keys: The keys.
         path: The travel.
         options: The options.
-        expected: The path along which the recorded feet are expected to move.
+        expected: The path that the recorded feet should follow.
 
     Raises:
-        ProblemError: If they are elsewhere; then nothing has changed.
+        ProblemError: If the feet end up elsewhere; nothing has changed then.
     """
     frames = recording.frames
     still = [STILL] * len(frames)
@@ -333,7 +334,7 @@ def _write(
 
 @contextmanager
 def _restored_on_error(channels: Sequence[ChannelKeys]) -> Iterator[None]:
-    """Restore channels after an error, as those without F-curves keep the played values."""
+    """Restore channels after an error: those without F-curves would keep the played values."""
     values_before = [list(getattr(channel.owner, channel.name)) for channel in channels]
     try:
         yield
@@ -344,10 +345,10 @@ def _restored_on_error(channels: Sequence[ChannelKeys]) -> Iterator[None]:
 
 
 def _refuse_displaced(body: Traveler, goal: Steps, played: Steps) -> None:
-    """Refuse feet that are not at their expected positions.
+    """Refuse feet that end up in the wrong place.
 
     Raises:
-        ProblemError: If a point of a sole is elsewhere.
+        ProblemError: If a point of a sole isn't where it should be.
     """
     pairs = zip(
         (p for foot in goal.feet for points in foot for p in points),

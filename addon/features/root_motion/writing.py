@@ -1,4 +1,4 @@
-"""Write keyframes that move an armature object and its bones to given world matrices."""
+"""Write keys that move an armature object and its bones to world matrices."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ...blender.rotation import LOCATION, channel_of, channel_values, continuous
 from .body import Recording, Traveler
 
 MIN_DISPLACEMENT = 1e-5
-"""The displacement below which a location is not keyed, as a fraction of the leg length."""
+"""The displacement below which location isn't keyed, as a fraction of the leg length."""
 
 MIN_ROTATION = 3e-3
-"""The angle below which a rotation is not keyed, in radians."""
+"""The angle below which rotation isn't keyed, in radians."""
 
 
 class Goals(NamedTuple):
@@ -53,10 +53,10 @@ class ChannelKeys(NamedTuple):
 
 
 def changed_channels(body: Traveler, recording: Recording, goals: Goals) -> list[ChannelKeys]:
-    """Return the keys of the channels that have to change.
+    """Return the keys of the channels that must change.
 
     Raises:
-        ProblemError: If any of them cannot be keyed.
+        ProblemError: If any of them can't be keyed.
     """
     rig = body.armature
     size = body.leg * recording.objects[0].median_scale
@@ -89,7 +89,7 @@ def changed_channels(body: Traveler, recording: Recording, goals: Goals) -> list
 def _changed(
     owner: Any, old: Sequence[Matrix], new: Sequence[Matrix], min_displacement: float
 ) -> list[ChannelKeys]:
-    """Return the keys of location and rotation, if they change."""
+    """Return the keys of location and rotation, if these change."""
     channels: list[ChannelKeys] = []
     # The matrix includes the delta transform; the channel doesn't.
     delta: Any = owner.delta_location if isinstance(owner, bpy.types.Object) else ORIGIN
@@ -109,14 +109,14 @@ def _changed(
 
 
 def _rotation_values(owner: Any, basis: Matrix) -> list[float]:
-    """Return the values of the channel of the owner's rotation mode."""
+    """Return the channel values of the owner's rotation mode."""
     mode = mode_of(owner)
     turn = basis.to_quaternion()
     return channel_values(mode, (turn.w, turn.x, turn.y, turn.z), [0.0] * channel_of(mode)[1])
 
 
 def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
-    """Refuse a channel on which keys would have no effect.
+    """Refuse a channel if keys on it would have no effect.
 
     Raises:
         ProblemError: If the owner is constrained, driven, or connected to its parent.
@@ -147,7 +147,7 @@ def _refuse_unkeyable(rig: bpy.types.Object, channel: ChannelKeys) -> None:
 
 
 def write(channels: Sequence[ChannelKeys], frames: Sequence[float]) -> None:
-    """Key the channels in the active action."""
+    """Key channels in the active action."""
     for channel in channels:
         curves = ActiveCurves(channel.owner.id_data)
         path = channel.owner.path_from_id(channel.name)
@@ -157,7 +157,7 @@ def write(channels: Sequence[ChannelKeys], frames: Sequence[float]) -> None:
 
 
 def _are_within(keys: Sequence[float], frames: Sequence[float]) -> bool:
-    """Return whether keys that change something are all within a range."""
+    """Return whether the keys that change something are all within a range."""
     return len(keys) > 1 and frames[0] - NEAR <= keys[0] and keys[-1] <= frames[-1] + NEAR
 
 
@@ -169,7 +169,7 @@ def add_cycles(
 ) -> None:
     """Extend the active action beyond a range with Cycles modifiers.
 
-    F-curves without a key at an end of the range get one, as their period would differ otherwise.
+    An F-curve without a key at an end of the range gets one, or its period would be wrong.
 
     Args:
         rig: The armature object.

@@ -1,4 +1,4 @@
-"""A rope: its settings, and how it is read and solved."""
+"""A rope: settings, reading and solving."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices, now
 
 STRETCH_ITERATIONS = 20
-"""Maximum number of FABRIK iterations for a stretching rope; a straight rope doesn't need any."""
+"""How many FABRIK iterations a stretching rope takes at most; a straight rope needs none."""
 
 DOWN: Vec = (0.0, 0.0, -1.0)
 
@@ -86,9 +86,9 @@ class RopeInput(NamedTuple):
         down: Unit vector of gravity.
         plane: A point and the unit normal of the collision plane, if any.
         surface: The collision mesh, if any.
-        thickness: Distance of the joints from the collision surface.
+        thickness: Distance from the joints to the collision surface.
         stretch: The arguments of `Stretch`; None without stretch.
-        note: The message if it reaches its target.
+        note: The message to show if the rope reaches its target.
     """
 
     down: Vec
@@ -105,7 +105,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.joints = Joints()  # Ropes ignore joint limits.
     if item.use_stretch:
         chain.enable_stretch()
-    # A change of gravity doesn't update the armature.
+    # Changing gravity doesn't update the armature.
     chain.is_timed = rope.use_scene_gravity
     if rope.collision == "NONE":
         return
@@ -214,9 +214,9 @@ def _rest(
 
 
 def _normal_in(world: Frame, normal: Vec) -> Vec:
-    """Transform the normal of a plane from world space to a frame's space, as a unit vector.
+    """Transform a plane's normal from world space to a frame's space, as a unit vector.
 
-    Unlike directions, normals are transformed by the transposed matrix, for non-uniform scale.
+    Under non-uniform scale, a normal needs the transposed matrix, unlike a direction.
 
     Raises:
         ValueError: If the frame is singular.

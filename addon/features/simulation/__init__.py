@@ -1,4 +1,4 @@
-"""Simulations: results that depend on more than one frame, stored in the file."""
+"""Simulations: results that depend on more than one frame, and are stored in the file."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import group

@@ -1,7 +1,7 @@
-"""A digest of everything that the animation of objects depends on, to detect outdated simulations.
+"""A digest of all that the animation of objects depends on, to find outdated simulations.
 
-It covers animation and unanimated values, so the current frame, the session and linking don't
-change it. Nor do names of data-blocks and bones, and the order of constraints.
+It covers animation and unanimated values. So it doesn't depend on the current frame, the session,
+or linking. Renaming data-blocks and bones, or reordering constraints, doesn't change it either.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from ...plan.pre_pass import PrePassBone
 from ...settings.values import values_of
 
 Source = bpy.types.Object | Point
-"""An object with all its bones, or a point: an object, or a bone with its parents."""
+"""An object with all its bones, or a point: an object, or a bone with its ancestors."""
 
 _Node = tuple[bpy.types.Object, frozenset[str]]
-"""An object, and the relevant bones of it."""
+"""An object and its relevant bones."""
 
 OWN = "fabrik.constraints["
 
 NOWHERE = -1
-"""The owner of an irrelevant curve."""
+"""The owner of an F-curve that isn't relevant."""
 
 
 class Digest:
     """The digest of some objects and their dependencies.
 
     Attributes:
-        seen: Session UIDs of all relevant data; the digest only changes if some of it does.
-        items: Indices of the relevant constraints, by armature.
-        groups: Paths of other settings that pose relevant bones, by armature.
+        seen: Session UIDs of all relevant data: unless some of it changes, the digest stays the
+            same.
+        items: The indices of the relevant constraints, by armature.
+        groups: The paths of other settings that pose relevant bones, by armature.
     """
 
     def __init__(
@@ -51,9 +52,9 @@ class Digest:
 
         Args:
             sources: The objects and points.
-            inputs: Further inputs, included by their ``repr``.
-            excluded: An armature, and the path of a constraint or of a group within it. Their
-                settings are only included through the inputs.
+            inputs: Other inputs, included by their ``repr``.
+            excluded: An armature, and the path of a constraint or group in it. Its settings count
+                only through the inputs.
         """
         self.seen: set[int] = set()
         self._own = excluded
@@ -77,7 +78,7 @@ class Digest:
         walk_dependencies(starts, self._relations)
         self._ranks = {ob: _ranks(_all_bones(ob), bones) for ob, bones in self._bones.items()}
         self._hash.update(repr([self._rank(*bone_source) for bone_source in bone_sources]).encode())
-        for ob in self._bones:  # In the order of discovery.
+        for ob in self._bones:  # In order of discovery.
             for part in self._of_object(ob):
                 self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
 
@@ -86,7 +87,7 @@ class Digest:
         return self._hash.digest()
 
     def _relations(self, node: _Node) -> Iterator[_Node]:
-        """Include an object and some of its bones, and yield their dependencies."""
+        """Include an object and some of its bones; yield their dependencies."""
         ob, bones = node
         is_new = ob not in self._bones
         included = self._bones.setdefault(ob, set())
@@ -97,7 +98,7 @@ class Digest:
         yield from self._bone_relations(ob, new_bones)
 
     def _rank(self, ob: bpy.types.Object | None, name: str) -> int:
-        """Return the index of a bone among the relevant bones, -1 if it is irrelevant."""
+        """Return the index of a bone among the relevant bones; -1 if it isn't one."""
         return self._ranks.get(ob, {}).get(name, -1) if ob is not None else -1
 
     def _bone_relations(self, ob: bpy.types.Object, bones: set[str]) -> Iterator[_Node]:
@@ -119,10 +120,10 @@ class Digest:
         chains: Sequence[ChainPlan],
         groups: Sequence[str],
     ) -> Iterator[_Node]:
-        """Include the constraints that pose bones of an armature, except the simulated ones.
+        """Include the constraints that pose an armature's bones, except the simulated ones.
 
         All legs on the ground pose the hip above them, so everything parented to it depends on each
-        leg. Feet, walks and holds are simulated without the influence of their own kind.
+        leg. Feet, walks and holds are simulated without the influence of others of their kind.
         """
         if ob == self._own[0]:
             path, kind = self._own[1], _kind_of(self._own[1])
@@ -186,7 +187,7 @@ class Digest:
                     yield data_blocks.column(spline.bezier_points, name, "f", 3)
 
     def _of_bones(self, ob: bpy.types.Object, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield the rest pose of bones, and the unanimated values of their FK pose."""
+        """Yield the rest poses of bones, and the unanimated values of their FK poses."""
         bones = pose_bones(ob)
         for name in self._ranks[ob]:
             bone = bones[name]
@@ -201,7 +202,7 @@ class Digest:
                 yield [x for i, x in values if (path, i) not in moving]
             for con in active_constraints(bone):
                 yield from self._of_native(con, moving)
-        # Without defaults, so that new settings make no difference.
+        # Defaults are left out, so that a new setting doesn't change the digest.
         items = [f"{OWN}{index}]" for index in sorted(self.items.get(ob, ()))]
         animated = {path for path, _ in moving}
         for path in (*items, *sorted(self.groups.get(ob, ()))):
@@ -215,13 +216,13 @@ class Digest:
             ]
 
     def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield the settings of a native constraint, without names of bones."""
+        """Yield a native constraint's settings, without bone names."""
         values = data_blocks.values(con, moving)
         yield [(name, value) for name, value in values if not name.endswith("subtarget")]
         yield [self._rank(*target) for target in _targets(con)]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
-        """Yield the animation of a data-block; of an object, only the relevant part."""
+        """Yield the animation of a data-block, or the relevant part of an object's."""
         data = owner.animation_data
         if data is None:
             return
@@ -242,14 +243,14 @@ class Digest:
                         yield part
 
     def _place(self, ob: bpy.types.Object, path: str) -> object:
-        """Return the owner of a curve without names; `NOWHERE` if it is irrelevant."""
+        """Return the owner of an F-curve, without names; `NOWHERE` if it isn't relevant."""
         kind, name = data_blocks.owner_in_path(path)
         if kind == "pose.bones":
             return self._ranks[ob].get(name, NOWHERE)
         if not kind:
             return None
         if ob == self._own[0] and self._own[1].startswith(f"{kind}[{name}]"):
-            # A foot or free chain is simulated whether it is in IK or FK.
+            # A foot or free chain is simulated in IK and in FK.
             is_switch = path == f"{OWN}{name}].influence" and self._own[1].startswith(
                 f"{OWN}{name}]."
             )
@@ -261,13 +262,13 @@ class Digest:
 
 
 def _poses(part: UnitPart, ob: bpy.types.Object, bones: set[str]) -> bool:
-    """Return whether a part of a unit poses any of the bones of an armature."""
+    """Return whether a part of a unit poses any of an armature's bones."""
     names = part.rig.names
     return part.rig.object == ob and not bones.isdisjoint([names[bone] for bone in part.bones])
 
 
 def _kind_of(path: str) -> str:
-    """Return the path of settings without indices of items."""
+    """Return a property path without list indices."""
     return re.sub(r"\[\d+\]", "", path)
 
 
@@ -281,7 +282,7 @@ def _whole(ob: bpy.types.Object) -> _Node:
 
 
 def _object_relations(ob: bpy.types.Object) -> Iterator[_Node]:
-    """Yield the dependencies of an object, except those of its bones."""
+    """Yield an object's dependencies, except those of its bones."""
     parent = ob.parent
     if parent is not None and ob.parent_type == "ARMATURE":
         yield _whole(parent)
@@ -304,7 +305,7 @@ def _constraint_targets(con: Any) -> Iterator[_Node]:
 
 
 def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
-    """Return the targets of a native constraint: objects and bone names."""
+    """Return a native constraint's targets: objects and bone names."""
     return [
         (getattr(owner, name, None), getattr(owner, name.replace("target", "subtarget"), ""))
         for owner in (con, *getattr(con, "targets", ()))
@@ -317,12 +318,12 @@ def _all_bones(ob: bpy.types.Object) -> list[str]:
 
 
 def _ranks(order: Iterable[str], bones: Collection[str]) -> dict[str, int]:
-    """Return the indices of some bones among these, in the order of all."""
+    """Return the indices of some bones among themselves, in the order of all bones."""
     return {name: rank for rank, name in enumerate(name for name in order if name in bones)}
 
 
 def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
-    """Return the existing bones among the names, with all their parents."""
+    """Return the named bones that exist, with all their ancestors."""
     reached: set[str] = set()
     for name in names if ob.pose is not None else ():
         bone = pose_bones(ob).get(name)

@@ -1,8 +1,8 @@
 """Histories: simulation results stored in the file.
 
-A history is the result of playing the frames once; any frame can be evaluated from it. It contains
-a digest of its inputs. When that no longer matches, the history is stale: still used, but reported
-as outdated.
+Playing the frames once makes a history; from it, any frame can be evaluated. It contains a digest
+of its inputs. When that no longer matches, the history is stale: still used, but reported as
+outdated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from . import digest
 from .digest import Source
 
 FORM = codec.Form(b"FABH", 2, Struct("<ii16s"))
-"""Its fields are the first frame, the last frame and the digest; the payload is the result."""
+"""The header: first frame, last frame, and digest. The payload is the result."""
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
@@ -49,10 +49,10 @@ class Simulated(Protocol):
 
     Attributes:
         owner: RNA path of its property group on the armature object, such as
-            ``fabrik.constraints[0].follow``, which has a property ``history`` of bytes.
+            ``fabrik.constraints[0].follow``. The group has a property ``history`` of bytes.
         counts_wholly: Whether all settings of its constraint are inputs.
-        moments: The frames that it must visit, at least; None for all in the range.
-        margin: Number of frames to visit before and after the range.
+        moments: The frames that it has to visit; None for all in the range.
+        margin: How many frames to visit before and after the range.
     """
 
     owner: str
@@ -61,14 +61,14 @@ class Simulated(Protocol):
     margin: int
 
     def inputs(self) -> object:
-        """Return the settings that are inputs; their ``repr`` is part of the digest."""
+        """Return the settings that are inputs; their ``repr`` goes into the digest."""
         ...
 
     def sources(self) -> Iterable[Source]:
         """Return the objects whose animation, transform or mesh is an input.
 
-        An armature includes all its bones. A `Point` includes its bone with its parents, or its
-        object's transform without the mesh. Their dependencies (parents, constraints, drivers,
+        An armature includes all its bones. A `Point` includes its bone and the bone's ancestors, or
+        its object's transform without the mesh. Their dependencies (parents, constraints, drivers,
         chains) are included automatically.
         """
         ...
@@ -95,11 +95,11 @@ class Repeatable(Simulated, Protocol):
     """A simulation that can try other settings without playing the frames again."""
 
     def remember(self, frames: tuple[int, int]) -> None:
-        """Keep what was recorded between the first and the last frame."""
+        """Keep the recording from the first to the last frame."""
         ...
 
     def again(self, frames: tuple[int, int]) -> bytes | None:
-        """Return the result of what was recorded, with the settings of now.
+        """Return the result of the recording with the current settings.
 
         None if anything else has changed. Raises `ProblemError` if it can't be simulated.
         """
@@ -108,17 +108,17 @@ class Repeatable(Simulated, Protocol):
 
 @runtime_checkable
 class Showing(Simulated, Protocol):
-    """A simulation that needs objects which may be hidden, or excluded from the view layer."""
+    """A simulation that needs objects even if they are hidden, or excluded from the view layer."""
 
     def shown(self) -> list[bpy.types.Object]:
-        """Return the objects to show while the frames are played."""
+        """Return the objects to unhide while the frames are played."""
         ...
 
 
 Provider = Callable[[bpy.types.Object], list[Any]]
 
 PROVIDERS: list[Provider] = []
-"""Functions that return the `Simulated` of an armature."""
+"""Functions that return the `Simulated` parts of an armature."""
 
 REFUSALS: list[Callable[[bpy.types.Object], list[str]]] = []
 """Functions that return why parts of an armature can't be simulated."""
@@ -127,7 +127,7 @@ NOTES: list[Callable[[bpy.types.Object], list[str]]] = []
 """Functions that return notes on the histories of an armature."""
 
 listeners: list[Callable[[], None]] = []
-"""Functions to call within an update when a history may have become stale."""
+"""Functions to call in an update when a history may have become stale."""
 
 
 class History(NamedTuple):
@@ -154,40 +154,40 @@ class History(NamedTuple):
 
 
 _decoded: dict[int, dict[str, History | str]] = {}
-"""Decoded histories by armature and owner, or messages why they are missing."""
+"""The decoded histories by armature and owner, or messages saying why they are missing."""
 
 _decoded_for: Plan | None = None
 
 _fresh: dict[int, dict[str, bool]] = {}
-"""Whether histories are fresh, by armature and owner; dropped when an input is updated."""
+"""Whether histories are fresh, by armature and owner; discarded when an input is updated."""
 
 watched: dict[int, set[int]] = {}
 """Session UIDs of all inputs of an armature's histories, by armature."""
 
 _frames = (0, 0)
-"""Frame range of the scene at the last update."""
+"""The scene's frame range at the last update."""
 
 _pace = (0.0, 1.0)
-"""Its frame rate, and its number of frames per frame of animation."""
+"""The scene's frame rate, and how many of its frames play one frame of animation."""
 
 _running: dict[tuple[int, str], dict[Any, Any]] = {}
-"""Intermediate results of running simulations, by armature and owner."""
+"""Intermediate results of simulations in progress, by armature and owner."""
 
 
 def owner_path(index: int, group: str) -> str:
-    """Return the RNA path of a property group of a constraint on the armature object."""
+    """Return the RNA path of a constraint's property group, from the armature object."""
     return f"fabrik.constraints[{index}].{group}"
 
 
 def chain_of(armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    """Return the plan of a constraint; None if none is made."""
+    """Return a constraint's plan; None if it has none."""
     plan = planner.known()
     chains = plan.chains if plan else ()
     return next((c for c in chains if c.item == index and c.rig.object == armature), None)
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:
-    """Return everything that can be simulated of an armature."""
+    """Return all simulations of an armature."""
     return [simulated for provider in PROVIDERS for simulated in provider(armature)]
 
 
@@ -197,7 +197,7 @@ def refused(armature: bpy.types.Object) -> list[str]:
 
 
 def notes(armature: bpy.types.Object) -> list[str]:
-    """Return notes on histories, and messages of invalid constraints."""
+    """Return notes on an armature's histories, and messages about its invalid constraints."""
     items = [item for item in settings(armature).constraints if item.enabled]
     invalid = [
         msg("“{name}”: {note}", name=con.name, note=recalled(con.message))
@@ -210,8 +210,8 @@ def notes(armature: bpy.types.Object) -> list[str]:
 def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
     """Return the first and last frame to simulate.
 
-    By default it is the scene's range. Already simulated frames stay in it, so that rendering part
-    of a scene doesn't simulate it again.
+    By default this is the scene's range. Frames that are already simulated stay included, so that
+    rendering part of a scene doesn't simulate it again.
     """
     if custom_range := _own_range(armature):
         return custom_range
@@ -221,17 +221,14 @@ def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, i
 
 
 def _own_range(armature: bpy.types.Object) -> tuple[int, int] | None:
-    """Return the first and last frame set by the user; None to use the scene's range."""
+    """Return the first and last frame that the user set; None for the scene's range."""
     simulation = cast(Any, settings(armature)).simulation
     start, end = simulation.frame_start, simulation.frame_end
     return (start, end) if start or end else None
 
 
 def is_short(armature: bpy.types.Object) -> bool:
-    """Return whether a simulation lacks frames of the scene.
-
-    The frames that it has are still valid.
-    """
+    """Return whether a simulation lacks frames of the scene; those it has stay valid."""
     simulated = shown_range(armature)
     if simulated is None or not armature.is_editable or _own_range(armature) is not None:
         return False
@@ -244,13 +241,13 @@ def is_due(armature: bpy.types.Object) -> bool:
 
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
-    """Return the history of an owner; None if it is missing, or being simulated."""
+    """Return an owner's history; None if it is missing or being simulated."""
     if _running and is_running(armature, owner):
         return None
     uid = session_uid(armature)
     history: History | str | None = None
     if planner.known() is _decoded_for and uid in _decoded:
-        history = _decoded[uid].get(owner)  # Saves several calls for each chain of each frame.
+        history = _decoded[uid].get(owner)  # Saves several calls per chain and frame.
     if history is None:
         history = _history(armature, owner)
     if isinstance(history, str):
@@ -261,7 +258,7 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
 
 
 def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
-    """Return why the history of an owner is missing.
+    """Return why an owner's history is missing.
 
     Args:
         armature: The armature.
@@ -274,22 +271,22 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
-    """Return whether an owner, or any part of the armature, is being simulated."""
+    """Return whether an owner, or any part of the armature if empty, is being simulated."""
     uid = session_uid(armature)
     return (uid, owner) in _running if owner else any(uid == busy for busy, _ in _running)
 
 
 def found_so_far(armature: bpy.types.Object, owner: str) -> dict[Any, Any]:
-    """Return the mutable results that a running simulation keeps for its later frames.
+    """Return the mutable results that a simulation in progress keeps for later frames.
 
-    It is empty at the start of each pass, before the first frame is solved.
+    Empty at the start of each pass, before the first frame is solved.
     """
     return _running[session_uid(armature), owner]
 
 
 @contextmanager
 def running(simulated: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
-    """Mark owners as being simulated while in the block."""
+    """Mark owners as being simulated during the block."""
     _running.update({(session_uid(armature), owner): {} for armature, owner in simulated})
     planner.discard()
     try:
@@ -300,7 +297,7 @@ def running(simulated: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]
 
 
 def note(history: History, frame: float) -> str:
-    """Return the note on a history at a frame, or an empty text."""
+    """Return the note on a history at a frame; may be empty."""
     if not history.is_fresh:
         return msg("Simulation is outdated: press Simulate")
     if frame < history.start:
@@ -317,7 +314,7 @@ def note(history: History, frame: float) -> str:
 
 
 def state(armature: Any) -> str:
-    """Return the combined state of all histories of an armature."""
+    """Return the combined state of an armature's histories."""
     plan = planner.known()
     armature = armature.original
     if plan is None or _running:
@@ -329,7 +326,7 @@ def state(armature: Any) -> str:
 
 
 def outdated(armature: bpy.types.Object) -> list[Simulated]:
-    """Return what of an armature is simulated and no longer up to date."""
+    """Return an armature's simulations that are stored but outdated."""
     freshness = _freshness(armature)
     return [simulated for simulated in owners(armature) if not freshness.get(simulated.owner, True)]
 
@@ -371,18 +368,18 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
             armature=armature.name,
         )
     sealed = FORM.sealed(history.blob, history.start, history.end, history.key)
-    # Library overrides compare bytes up to the first zero, so zeros must be avoided.
+    # Library overrides compare bytes only up to the first zero, so there must not be any.
     store(armature, owner, b2a_base64(sealed, newline=False))
 
 
 def stored(armature: bpy.types.Object, owner: str) -> bytes:
-    """Return the stored bytes of an owner; empty if nothing is stored."""
+    """Return an owner's stored bytes; may be empty."""
     group: Any = armature.path_resolve(owner)
     return group.history
 
 
 def store(armature: bpy.types.Object, owner: str, encoded: bytes) -> None:
-    """Set the stored bytes of an owner; the caller discards the plan."""
+    """Store an owner's bytes; the caller discards the plan."""
     forget(armature)
     group: Any = armature.path_resolve(owner)
     group.history = encoded
@@ -391,7 +388,7 @@ def store(armature: bpy.types.Object, owner: str, encoded: bytes) -> None:
 def digest_of(
     armature: bpy.types.Object, simulated: Simulated, frames: tuple[int, int]
 ) -> digest.Digest:
-    """Return the digest of the inputs of a history."""
+    """Return the digest of a history's inputs."""
     remapped = frame_of(bpy.context.scene, 1.0)
     inputs = (frames, simulated.inputs(), *([remapped] if remapped != 1.0 else []))
     path = "" if simulated.counts_wholly else simulated.owner
@@ -402,19 +399,19 @@ def digest_of(
 
 
 def keys_now(armature: bpy.types.Object) -> list[bytes]:
-    """Return the current digests of everything that can be simulated of an armature."""
+    """Return the current digests of all simulations of an armature."""
     frames = range_of(armature, bpy.context.scene)
     return [digest_of(armature, owner, frames).key() for owner in owners(armature)]
 
 
 def _histories(armature: bpy.types.Object) -> dict[str, History]:
-    """Return the histories of an armature, by owner."""
+    """Return an armature's histories by owner."""
     histories = {entry.owner: _history(armature, entry.owner) for entry in owners(armature)}
     return {owner: entry for owner, entry in histories.items() if isinstance(entry, History)}
 
 
 def _history(armature: bpy.types.Object, owner: str) -> History | str:
-    """Return the history of an owner, or why it is missing; decoded once per plan."""
+    """Return an owner's history, or why it is missing; decoded once per plan."""
     global _decoded_for
     plan = planner.known()
     if plan is None:
@@ -442,7 +439,7 @@ def _read(encoded: bytes) -> History | str:
 
 
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
-    """Return whether the histories of an armature are fresh, by owner.
+    """Return whether an armature's histories are fresh, by owner.
 
     Raises:
         ReferenceError: If the plan refers to data removed since the last update.
@@ -467,7 +464,7 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
 
 
 def note_updates(updates: Updates) -> None:
-    """Recheck histories whose inputs were updated, and notify of a new frame range or rate."""
+    """Recheck histories whose inputs were updated; tell listeners of a new frame range or rate."""
     global _frames, _pace
     scene = cast(bpy.types.Scene, updates.depsgraph.scene)
     pace = frame_rate(scene), frame_of(scene, 1.0)
@@ -489,13 +486,13 @@ def note_updates(updates: Updates) -> None:
 
 
 def forget(armature: bpy.types.Object) -> None:
-    """Drop the decoded histories of an armature, so that they are decoded again."""
+    """Discard an armature's decoded histories, so that they are decoded again."""
     _decoded.pop(session_uid(armature), None)
     _fresh.pop(session_uid(armature), None)
 
 
 def check_again() -> None:
-    """Drop all digests, so that they are computed again."""
+    """Discard all digests, so that they are computed again."""
     _fresh.clear()
     watched.clear()
     data_blocks.forget_all()

@@ -1,6 +1,6 @@
-"""The operators and panel of simulation, and the timer for Automatic.
+"""Simulation: its operators and panel, and the timer of Automatic.
 
-The timer simulates shortly after an edit; renders are handled in `rendering.py`.
+The timer simulates shortly after an edit; `rendering.py` handles renders.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from .timeline import redraw
 if TYPE_CHECKING:
     from .simulate import Simulation
 
-# Simulating imports numpy through baking, so it is imported on demand.
+# Simulating imports numpy through baking, so it is only imported when needed.
 
 NOT_DUE = msg("Nothing is outdated")
 
 QUIET = 0.5
-"""Seconds without an edit before Automatic plays the frames again, unless that is immediate."""
+"""Seconds without an edit before Automatic plays the frames again, unless it can do so at once."""
 
 AT_ONCE = 0.1
-"""Seconds that an answer may take to seem immediate (Miller, 1968)."""
+"""How many seconds a response may take and still feel immediate (Miller, 1968)."""
 
 
 def simulated_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature, if it can be simulated, and outdated armatures related to it."""
+    """Return an armature, if it can be simulated, and related armatures that are outdated."""
     simulated = [armature] if history.owners(armature) else []
     return simulated + [ob for ob in _others_with(armature) if history.is_due(ob)]
 
 
 def _others_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the armatures related to an armature, such as one that carries an object it holds."""
+    """Return the armatures related to an armature, such as the carrier of an object it holds."""
     plan, uid = planner.known(), session_uid(armature)
     if plan is None:
         return []
@@ -80,7 +80,7 @@ def _lack_refusal(context: bpy.types.Context) -> str:
 
 
 class Simulating(DirectProgressOperator, Refusing):
-    """Base of the operators that simulate armatures."""
+    """Base of operators that simulate armatures."""
 
     asks = (armature_refusal, _nothing_refusal)
     stopped = msg("Simulation cancelled: nothing was changed")
@@ -102,11 +102,11 @@ class Simulating(DirectProgressOperator, Refusing):
         return simulate(context.scene, layer, armatures)
 
     def status(self, done: float) -> str:
-        """Return the text of the status bar."""
+        """Return the status bar's text."""
         return msg("Simulating: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def report_of(self, text: Message) -> Message:
-        """Return the report, extending that of the simulation."""
+        """Return the report, including the simulation's."""
         return text
 
     def finished(self, result: Simulation) -> Outcome:
@@ -142,7 +142,7 @@ class FABRIK_OT_simulate(Simulating, bpy.types.Operator):
 
 
 class FABRIK_OT_simulate_again(Simulating, bpy.types.Operator):
-    """Simulate outdated armatures with Automatic enabled, without an undo step."""
+    """Simulate the outdated armatures that have Automatic enabled, without an undo step."""
 
     bl_idname = "fabrik.simulate_again"
     bl_label = "Simulate Again"
@@ -165,7 +165,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
     asks = (armature_refusal, _lack_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Clear the simulation, and return the report."""
+        """Clear the simulation; return the report."""
         from .simulate import clear
 
         armature = active_armature(context)
@@ -175,11 +175,11 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
 
 
 def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
-    """Return the outdated armatures of a view layer that Automatic simulates."""
+    """Return the outdated armatures of a view layer that Automatic should simulate."""
     from .simulate import outdated_armatures
 
     armatures = outdated_armatures(layer) if layer else []
-    # Never simulate for the first time: the simulation may have been cleared or undone.
+    # Never the first time: the simulation may have been cleared or undone.
     stored = [
         ob for ob in armatures if history.shown_range(ob) is not None and not rest_problem(ob)
     ]
@@ -188,7 +188,7 @@ def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
 
 
 _tried: dict[int, list[bytes]] = {}
-"""Digests of unfinished simulations by armature; these are only due again after an edit."""
+"""Digests of unfinished simulations by armature; they are only due again after an edit."""
 
 _edited = 0.0
 
@@ -205,7 +205,7 @@ def _note_edit() -> None:
 
 
 def _tick() -> float | None:
-    """Simulate outdated armatures, or return the seconds until the next check."""
+    """Simulate outdated armatures, or return how many seconds to wait before the next check."""
     try:
         window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
         if is_busy():
@@ -225,28 +225,28 @@ def _tick() -> float | None:
 
 
 _repeating = 0.0
-"""The seconds that repeating simulations took last."""
+"""How many seconds repeating the simulations took last time."""
 
 _playing = inf
-"""The seconds that playing the frames took last."""
+"""How many seconds playing the frames took last time."""
 
 
 @on_load
 def _forget_playing() -> None:
-    """Forget how long the frames of the previous file took."""
+    """Forget how long the previous file's frames took."""
     global _playing
     _playing = inf
 
 
 def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures of a view layer that are outdated and automatic, as far as known."""
+    """Return a view layer's armatures that use Automatic and are known to be outdated."""
     from .simulate import simulated
 
     return [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
 
 
 def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
-    """Simulate from recordings what is outdated and automatic; return whether that was enough."""
+    """Repeat outdated automatic simulations from recordings; return whether all could be."""
     from .simulate import repeat
 
     global _repeating

@@ -1,7 +1,7 @@
-"""Handling outdated simulations when a render starts.
+"""What happens when a render starts with outdated simulations.
 
 In background mode they are simulated. With a window, the render runs in a thread that must not
-change the scene's frame, so the Image Editor shows a warning instead.
+change the scene's frame. So the Image Editor shows a warning instead.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
-    """Simulate all outdated armatures of a scene, and return the problems."""
+    """Simulate all outdated armatures of a scene; return the problems."""
     from .simulate import outdated_armatures, simulate
 
     def go(armatures: list[bpy.types.Object]) -> list[str]:
@@ -49,15 +49,15 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
         except ProblemError as problem:
             if len(armatures) == 1:
                 return [str(problem)]
-            # Simulate each that can be simulated.
+            # Try each on its own.
             return [reason for ob in armatures for reason in go([ob])]
 
     problems: list[str] = []
     try:
         for layer in scene.view_layers:
             if layer.depsgraph is None:
-                layer.update()  # Until then, its objects aren't listed in Blender 4.2.
-            # Frame range, frame rate and force fields are those of the rendered scene.
+                layer.update()  # Before that, Blender 4.2 doesn't list its objects.
+            # The rendered scene's frame range, frame rate and force fields apply.
             with bpy.context.temp_override(scene=scene, view_layer=layer):
                 simulatable = [ob for ob in outdated_armatures(layer) if not rest_problem(ob)]
                 problems += go(simulatable) if simulatable else []
@@ -80,7 +80,7 @@ def forget(_path: object = None, _unused: object = None) -> None:
 
 
 def warning(context: bpy.types.Context) -> list[str]:
-    """Return the lines of the warning in an Image Editor."""
+    """Return the lines of the warning for an Image Editor."""
     image = cast(bpy.types.SpaceImageEditor, context.space_data).image
     if not _outdated or image is None or image.type != "RENDER_RESULT":
         return []
@@ -91,7 +91,7 @@ def warning(context: bpy.types.Context) -> list[str]:
 
 
 def _draw() -> None:
-    """Draw the warning; report errors once, as Blender would print them at each redraw."""
+    """Draw the warning; report an error once, or Blender would print it at each redraw."""
     try:
         context = bpy.context
         lines = warning(context)

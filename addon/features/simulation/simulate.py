@@ -1,4 +1,4 @@
-"""Simulating armatures: playing the frames and storing the histories."""
+"""Simulate armatures: play the frames and store the histories."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Simulation(NamedTuple):
     """The result of a simulation.
 
     Attributes:
-        armatures: Number of armatures.
-        frames: Number of played frames.
+        armatures: How many armatures were simulated.
+        frames: How many frames were played.
         refused: Why parts of them couldn't be simulated.
         notes: Notes on the result.
     """
@@ -39,7 +39,7 @@ class Simulation(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """The simulation of a history during a pass.
+    """A history's simulation during a pass.
 
     Attributes:
         armature: The armature.
@@ -64,13 +64,13 @@ class _Run(NamedTuple):
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures in a view layer that can be simulated."""
+    """Return a view layer's armatures that can be simulated."""
     armatures = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob.is_editable]
     return [ob for ob in armatures if history.owners(ob)]
 
 
 def outdated_armatures(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures in a view layer that are outdated or not yet simulated."""
+    """Return a view layer's armatures that are outdated or not yet simulated."""
     planner.current()
     history.check_again()  # Scripts may have changed inputs without an update.
     return [ob for ob in simulated(layer) if _is_outdated(ob)]
@@ -82,7 +82,7 @@ def simulate(
     """Play the frames and store the histories.
 
     Histories that can't be simulated stay unchanged. If the generator is closed early or fails,
-    nothing is stored. Frame, poses and unkeyed values are always restored.
+    nothing is stored. The frame, poses and unkeyed values are always restored.
 
     Yields:
         The progress, from 0 to 1.
@@ -117,7 +117,7 @@ def simulate(
 def _staged(
     layer: bpy.types.ViewLayer, runs: list[_Run], armatures: list[bpy.types.Object]
 ) -> AbstractContextManager[None]:
-    """Evaluate only armatures and what their simulations need; see `staged`."""
+    """Evaluate only the armatures and what their simulations need; see `staged`."""
     needed = {ob for run in runs for ob in _objects(run.one)}
     showing = [run.one for run in runs if isinstance(run.one, history.Showing)]
     shown = dict.fromkeys([*armatures, *(ob for one in showing for ob in one.shown())])
@@ -125,10 +125,10 @@ def _staged(
 
 
 def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
-    """Simulate what is outdated from what was recorded, without playing any frame.
+    """Repeat outdated simulations from their recordings, without playing any frame.
 
     Returns:
-        Whether this was possible. If not, nothing is changed.
+        Whether that was possible. Otherwise nothing has changed.
     """
     planner.current()
     results: list[tuple[str, History]] = []
@@ -149,7 +149,7 @@ def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
 
 
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
-    """Set the frame range in an armature's simulation settings."""
+    """Set the frame range of an armature's simulation."""
     simulation = simulation_of(armature)
     if (simulation.frame_start, simulation.frame_end) != (start, end):
         simulation.frame_start, simulation.frame_end = start, end
@@ -158,7 +158,7 @@ def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
 def _passes(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
 ) -> Generator[float, None, None]:
-    """Simulate level by level, so that dependencies come first."""
+    """Simulate level by level, dependencies first."""
     levels = _levels(runs)
     for i, level in enumerate(levels):
         owners = [(run.armature, run.one.owner) for run in level]
@@ -196,7 +196,7 @@ def _visited(runs: list[_Run]) -> Sequence[float]:
 
 
 def _span(ranges: Sequence[tuple[int, int]]) -> range:
-    """Return all frames from the first to the last of several ranges."""
+    """Return all frames from the first to the last of these ranges."""
     return range(min(first for first, _ in ranges), max(last for _, last in ranges) + 1)
 
 
@@ -206,15 +206,15 @@ def _in_a_cycle(level: list[_Run]) -> list[list[_Run]]:
 
 
 def _levels(runs: list[_Run]) -> list[list[_Run]]:
-    """Group runs into levels that only depend on earlier levels."""
+    """Group runs into levels that depend only on earlier levels."""
     needs: dict[int, set[int]] = {}
     for i, run in enumerate(runs):
         needed = run.needed()
         needs[i] = {j for j, other in enumerate(runs) if j != i and _is_among(other, needed)}
     levels: list[list[_Run]] = []
     while needs:
-        # Runs in a dependency cycle are simulated together. Runs that capture events are then
-        # simulated again, from the pose with the results of the others.
+        # Runs that depend on each other are simulated together. Those that record events are then
+        # simulated again, on the pose with the results of the others.
         independent = [i for i, dependencies in needs.items() if not dependencies & needs.keys()]
         level = [runs[i] for i in independent or needs]
         levels += [level] if independent else _in_a_cycle(level)
@@ -225,7 +225,7 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
 
 @contextmanager
 def _others_muted(runs: list[_Run]) -> Iterator[None]:
-    """Mute all constraints that the runs don't depend on: this saves most of the time."""
+    """Mute all constraints that the runs don't depend on, which saves most of the time."""
     needed = [run.needed() for run in runs]
     with ExitStack() as stack:
         for rig in planner.current().rigs.values():
@@ -245,7 +245,7 @@ def _is_outdated(armature: bpy.types.Object) -> bool:
 
 
 def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
-    """Return the runs of armatures, and of outdated armatures that they depend on.
+    """Return the runs of armatures, and of the outdated armatures that they depend on.
 
     Raises:
         ProblemError: If an armature can't be simulated.
@@ -274,7 +274,7 @@ def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list
 
 
 def clear(armature: bpy.types.Object) -> None:
-    """Remove all histories of an armature."""
+    """Remove all of an armature's histories."""
     for owner in history.owners(armature):
         history.store(armature, owner.owner, b"")
     planner.discard()

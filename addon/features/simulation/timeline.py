@@ -1,4 +1,4 @@
-"""Drawing bars of the simulated ranges in timelines and dope sheets."""
+"""Bars for the simulated ranges in timelines and dope sheets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from ...ui.registering import registering
 from . import history
 
 HEIGHT, FOOT, GAP = 4.0, 18.0, 2.0
-"""Height of a bar, bottom margin and gap between bars, in pixels at a UI scale of 1."""
+"""The height of a bar, the bottom margin, and the gap between bars, in pixels at a UI scale of
+1."""
 
 ALPHA = 0.75
 
 
 def _draw() -> None:
-    """Draw the bars; report errors once, as Blender would print them at each redraw."""
+    """Draw the bars; report an error once, or Blender would print it at each redraw."""
     try:
         _draw_bars(bpy.context)
     except Exception:
@@ -44,9 +45,9 @@ def _draw_bars(context: bpy.types.Context) -> None:
 
 
 def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Color]]:
-    """Return the first frame, last frame and color of each bar to draw.
+    """Return the first frame, last frame and color of each bar.
 
-    There is a bar for the active armature, or if it isn't simulated, for each simulated armature.
+    The active armature has a bar. If it isn't simulated, every simulated armature has one.
     """
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     active = context.object

@@ -18,16 +18,16 @@ from .recording import SOLVER
 from .settings import FabrikCollider, chosen_colliders, colliders_of, spring_of
 
 CORNERS = 32
-"""Number of corners of a circle."""
+"""How many corners a circle has."""
 
 ALPHA, LINE = 0.7, 1.25
-"""Opacity and width of lines, the latter in pixels at a UI scale of 1."""
+"""The opacity and width of lines, the width in pixels at a UI scale of 1."""
 
 _handle: Any = None
 
 
 def outlines(context: bpy.types.Context) -> list[list[Vector]]:
-    """Return lines around the colliders of the active spring, in world space."""
+    """Return the outlines of the active spring's colliders, in world space."""
     armature, layer = shown_armature(context), context.view_layer
     item = None if armature is None else active_constraint(armature)
     if armature is None or item is None or item.solver != SOLVER or layer is None:
@@ -50,7 +50,7 @@ def outlines(context: bpy.types.Context) -> list[list[Vector]]:
 
 
 def _outline(collider: FabrikCollider, matrix: Matrix) -> list[list[Vector]]:
-    """Return the lines of a collider, which has a radius as the simulation scales it."""
+    """Return the outline of a collider, with its radius scaled as in the simulation."""
     start, end = matrix @ Vector(collider.offset), matrix @ Vector(collider.tail)
     axis = end - start
     turn = Vector((0.0, 0.0, 1.0)).rotation_difference(axis)
@@ -76,7 +76,7 @@ def _circle(center: Vector, a: Vector, b: Vector) -> list[Vector]:
 
 
 def _draw() -> None:
-    """Draw the lines; report errors once, as Blender would print them at each redraw."""
+    """Draw the lines; report an error once, or Blender would print it at each redraw."""
     context = bpy.context
     try:
         space: Any = context.space_data
@@ -88,7 +88,7 @@ def _draw() -> None:
             strokes.path([(point.x, point.y, point.z) for point in line], color)
         strokes.lines(LINE * pixel(context))
     except ReferenceError:
-        pass  # Something was removed; the next update makes a new plan.
+        pass  # Something was removed; the next update renews the plan.
     except Exception:
         report_once("could not draw colliders")
 

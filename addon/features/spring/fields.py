@@ -1,4 +1,4 @@
-"""Force fields of the scene that move springs, such as wind."""
+"""The scene's force fields that move springs, such as wind."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...frame.solved_scene import SolvedScene
 from .settings import FabrikSpring
 
 KINDS = ("FORCE", "WIND", "VORTEX", "TURBULENCE")
-"""The supported force fields."""
+"""The force fields that springs support."""
 
 SHAPES = ("POINT", "LINE", "PLANE")
-"""The supported shapes of force fields."""
+"""The shapes of force fields that springs support."""
 
 SIDES = {"BOTH": 0, "POSITIVE": 1, "NEGATIVE": -1}
 
@@ -29,8 +29,8 @@ SIDES = {"BOTH": 0, "POSITIVE": 1, "NEGATIVE": -1}
 def force_fields(spring: FabrikSpring) -> list[bpy.types.Object]:
     """Return the objects whose force fields move a spring, in the order of the scene.
 
-    These are enabled in viewports, and in a view layer of the scene: whichever is active, rendered
-    or simulated in, the motion is the same.
+    They must be enabled in viewports, and in some view layer of the scene. So the motion doesn't
+    depend on which layer is active, rendered or simulated.
     """
     scene = bpy.context.scene
     if scene is None or not (spring.field_weight or _is_animated(spring)):
@@ -43,7 +43,7 @@ def force_fields(spring: FabrikSpring) -> list[bpy.types.Object]:
 
 
 def _enabled_collections(scene: bpy.types.Scene) -> set[bpy.types.Collection]:
-    """Return the collections that are enabled in any view layer, and in viewports."""
+    """Return the collections that are enabled in viewports and in some view layer."""
     enabled: set[bpy.types.Collection] = set()
     pending = [layer.layer_collection for layer in scene.view_layers]
     while pending:
@@ -56,7 +56,7 @@ def _enabled_collections(scene: bpy.types.Scene) -> set[bpy.types.Collection]:
 
 
 def _is_animated(spring: FabrikSpring) -> bool:
-    """Return whether the weight of force fields changes."""
+    """Return whether the weight of force fields is animated."""
     armature = cast(bpy.types.Object, spring.id_data)
     path = f"{spring.path_from_id()}.field_weight"
     return animation.is_keyed(armature, path) or animation.is_driven(armature, path)
@@ -67,18 +67,18 @@ def _is_known(field: Any) -> bool:
 
 
 def field_values(ob: bpy.types.Object) -> list[tuple[str, object]]:
-    """Return the settings of a force field that aren't animated."""
+    """Return a force field's settings that aren't animated."""
     channels = animation.animated(ob)
     return data_blocks.values(ob.field, channels.keyed | channels.driven)
 
 
 def field_at(snapshot: SolvedScene, ob: bpy.types.Object, to_space: Frame) -> ForceField:
-    """Return a force field at a frame, in the space of the simulation.
+    """Return a force field at a frame, in simulation space.
 
     Args:
         snapshot: The solved scene at the frame.
-        ob: The object that has it.
-        to_space: The transform from world space to that of the simulation.
+        ob: The object with the force field.
+        to_space: The transform from world space to simulation space.
     """
     seconds = snapshot.time / frame_rate(cast(bpy.types.Scene, bpy.context.scene))
     frame = frame_in(to_space, snapshot.place(Point(ob)))
@@ -86,7 +86,7 @@ def field_at(snapshot: SolvedScene, ob: bpy.types.Object, to_space: Frame) -> Fo
 
 
 def field_of(settings: Any, frame: Frame, seconds: float) -> ForceField:
-    """Return a force field from Blender's settings, the frame of its object, and the time."""
+    """Return a force field from its settings in Blender, the frame of its object, and the time."""
     axes, location = frame
     return ForceField(
         settings.type,

@@ -1,4 +1,4 @@
-"""Operators that add and remove colliders, fitted to the mesh around a bone."""
+"""Operators that add colliders, fitted to the mesh around a bone, and remove them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from ...ui.registering import registering
 from .settings import BONE_SHAPE_ITEMS, colliders_of
 
 SHARE = 0.5
-"""The weight from which a vertex belongs to a bone: more than to all others."""
+"""Fraction of a vertex's weights above which it belongs to a bone: more than all others
+together."""
 
 INNER = 0.9
-"""The share of vertices within the radius: a nose or a fold doesn't count."""
+"""Fraction of vertices inside the radius, so that a nose or a fold doesn't count."""
 
 COLLIDER_BONE = msg("the bone that moves the collider")
-"""The name of the active bone in messages."""
+"""What messages call the active bone."""
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -36,7 +37,7 @@ def _bone_refusal(context: bpy.types.Context) -> str:
 def _selected_meshes(
     context: bpy.types.Context, armature: bpy.types.Object
 ) -> list[bpy.types.Object]:
-    """Return the selected meshes that don't move with an armature."""
+    """Return the selected meshes that no armature moves."""
     meshes = [ob for ob in selected_objects(context, armature) if ob.type == "MESH"]
     return [ob for ob in meshes if not moves_with(ob, {session_uid(armature)})]
 
@@ -111,7 +112,7 @@ class FABRIK_OT_collider_remove(Working, bpy.types.Operator):
 
 
 def add_collider(armature: bpy.types.Object, bone: str, kind: str, group: str) -> None:
-    """Add a collider to a bone, fitted to the vertices that it deforms, or else to its length."""
+    """Add a collider to a bone, fitted to the vertices it deforms, or if none, to its length."""
     rest = cast(Any, pose_bones(armature)[bone]).bone
     vertices = _vertices(armature, bone)
     size = rest.length
@@ -119,7 +120,7 @@ def add_collider(armature: bpy.types.Object, bone: str, kind: str, group: str) -
     sphere = _sphere(vertices, size)
     capsule = axis[0], axis[1], _radius_about(vertices, axis, size)
     if kind == "AUTO":
-        # A sphere that holds the same vertices in no more space is simpler.
+        # A sphere is simpler, if it holds the same vertices and is no larger.
         kind = "SPHERE" if sphere[2] ** 3 <= _volume(capsule) else "CAPSULE"
     collider: Any = colliders_of(armature).add()
     collider.name = free_name(armature, bone, "colliders")
@@ -139,7 +140,7 @@ def add_mesh(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> 
 
 
 def _vertices(armature: bpy.types.Object, bone: str) -> list[Vector]:
-    """Return the vertices that mainly one bone deforms, at rest, in the space of the bone."""
+    """Return the vertices that mostly this bone deforms, at rest, in bone space."""
     inside: list[Vector] = []
     to_bone = cast(Any, pose_bones(armature)[bone]).bone.matrix_local.inverted_safe()
     for ob in bpy.data.objects:
@@ -159,7 +160,7 @@ Fitted = tuple[Vector, Vector, float]
 
 
 def _axis(vertices: Sequence[Vector], size: float) -> tuple[Vector, Vector]:
-    """Return the ends of the axis along a bone, beside which its vertices are."""
+    """Return the ends of the capsule axis, parallel to the bone, in the middle of its vertices."""
     if not vertices:
         return Vector((0.0, 0.0, 0.0)), Vector((0.0, size, 0.0))
     mean = sum(vertices, Vector((0.0, 0.0, 0.0))) / len(vertices)
@@ -181,7 +182,7 @@ def _radius_about(vertices: Sequence[Vector], axis: tuple[Vector, Vector], size:
 
 
 def _sphere(vertices: Sequence[Vector], size: float) -> Fitted:
-    """Return the sphere about the middle of a bone's vertices."""
+    """Return the sphere in the middle of a bone's vertices."""
     if not vertices:
         middle = Vector((0.0, 0.5 * size, 0.0))
         return middle, middle, 0.5 * size
@@ -191,7 +192,7 @@ def _sphere(vertices: Sequence[Vector], size: float) -> Fitted:
 
 
 def _within(distances: Sequence[float]) -> float:
-    """Return the distance within which most vertices are."""
+    """Return the distance within which most vertices lie."""
     return sorted(distances)[min(len(distances) - 1, int(INNER * len(distances)))]
 
 

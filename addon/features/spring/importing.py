@@ -1,6 +1,6 @@
-"""Import springs and colliders that the VRM add-on stores in an armature.
+"""Import springs and colliders that the VRM add-on stored in an armature.
 
-Only the names of its public properties are used: the add-on needn't be installed when it plays.
+Only its public property names are used, so the add-on isn't needed to play the springs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .recording import SOLVER
 from .settings import colliders_of, spring_of
 
 RATIO = 1e-9
-"""A value below this at the first joint has no ratio to that at the last one."""
+"""Below this, a value at the first joint gives no ratio for the last one."""
 
 
 def _stored(armature: bpy.types.Object) -> Any:
-    """Return the springs of VRM 1.0 that are stored in an armature; None without any."""
+    """Return the VRM 1.0 springs stored in an armature; None without any."""
     extension = getattr(armature.data, "vrm_addon_extension", None)
     stored = getattr(extension, "spring_bone1", None)
     return stored if stored is not None and len(stored.springs) else None
@@ -38,7 +38,7 @@ def _stored_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_springs_import(Working, bpy.types.Operator):
-    """Import the springs that the VRM add-on stores."""
+    """Import the springs that the VRM add-on stored."""
 
     bl_idname = "fabrik.springs_import"
     bl_label = "Import Springs"
@@ -66,7 +66,7 @@ class FABRIK_OT_springs_import(Working, bpy.types.Operator):
 
 
 def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
-    """Add a constraint to the strand of a spring, if its bones exist."""
+    """Add a constraint to a spring's strand, if its bones exist."""
     joints = [joint for joint in spring.joints if joint.node.bone_name]
     count = _length(skeleton_of(armature), [joint.node.bone_name for joint in joints])
     if not count:
@@ -75,7 +75,7 @@ def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
     item = editing.add(armature, last, chain_count=count, solver=SOLVER, use_tail=False)
     values: Any = spring_of(item)
     values.mode = "VRM"
-    moving = joints[:-1]  # The last joint is only the end of the one before it.
+    moving = joints[:-1]  # The last joint only ends the bone before it.
     for name, theirs in (
         ("stiffness", "stiffness"),
         ("drag", "drag_force"),
@@ -92,7 +92,7 @@ def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
 
 
 def _set_curve(spring: Any, name: str, along: list[float]) -> None:
-    """Set a value of a spring along its strand from that of each bone."""
+    """Set a spring's value along its strand from the values of its bones."""
     start, end = along[0], along[-1]
     setattr(spring, name, start)
     if start > RATIO and start != end:
@@ -102,7 +102,7 @@ def _set_curve(spring: Any, name: str, along: list[float]) -> None:
 
 
 def _length(rig: Skeleton, names: list[str]) -> int:
-    """Return the number of bones from the first to before the last joint; 0 if it isn't below."""
+    """Return how many bones lead from the first joint to the last; 0 if none do."""
     if len(names) < 2 or not {*names} <= rig.index.keys():
         return 0
     up = rig.chain_up(rig.index[names[-1]])

@@ -1,10 +1,10 @@
-"""Strands in poses that aren't simulated, such as while a bone or a collider is dragged.
+"""Strands in poses that weren't simulated, as while a bone or collider is dragged.
 
-A strand is shown as if the pose were stored. Of channels with keys, it comes in since the last key;
-of others, it has always been so. What moves the strand is carried along, and the last second is
-simulated again. So it hangs, swings and collides as it will, and depends only on the pose and the
-simulation, not on how the mouse got there. Nothing is stored, and a frame that is played, rendered
-or baked shows what is stored.
+A strand is shown as if the current pose were stored. A change to keyed channels blends in from the
+last key; without keys, the pose has always been that way. Whatever moves the strand is changed
+accordingly, and the last second is simulated again. So the strand hangs, swings and collides as it
+later will. It depends only on the pose and the simulation, not on how the mouse got there. Nothing
+is stored: playing, rendering and baking show the stored result.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from .recording import (
 from .settings import spring_of
 
 MEMORY = 1.0
-"""Seconds to simulate again: by then, a strand has forgotten what was before. How many steps these
-are depends neither on the machine nor, at the least number of steps a second, on the frame rate."""
+"""Seconds to simulate again: after this time, a strand no longer remembers what came before. The
+number of steps doesn't depend on the machine, nor, at the minimum step rate, on the frame rate."""
 
 NEAR = 1e-5
-"""The relative difference of two poses that is only rounding, as one is read from channels and the
-other from Blender's evaluation, in single precision."""
+"""Relative difference of two poses that is only rounding, in single precision: one is read from
+channels, the other from Blender's evaluation."""
 
 
 def live_rotations(
     snapshot: Snapshot, chain: ChainPlan, record: History
 ) -> tuple[float, ...] | None:
-    """Return the local rotations of a strand, four numbers a bone; None if its pose is simulated.
+    """Return a strand's local rotations, four numbers a bone; None if its pose was simulated.
 
     Args:
         snapshot: The scene, solved so far.
         chain: The strand.
-        record: What is stored of it.
+        record: Its stored simulation.
     """
     simulation = SpringSimulation(chain.rig.object, chain.item)
     recording = recordings_of(chain.rig.object).get(simulation.owner)
@@ -76,23 +76,23 @@ def live_rotations(
         key = _last_key(_movers(chain), snapshot.time) - record.start
         rotations = _simulated_on(simulation, recording, (first, frame), change, key)
     except (ProblemError, ValueError, ArithmeticError):
-        return None  # Simulating will say what is wrong.
+        return None  # Simulating reports what is wrong.
     return tuple(rotations) if all(map(isfinite, rotations)) else None
 
 
 class _Change(NamedTuple):
-    """How the pose of a strand differs from the one recorded at a frame.
+    """How a strand's pose differs from the recorded one at a frame.
 
     Attributes:
-        moves: The change of each transform that moves it, within that transform's space.
-        bones: The bones in their pose now; None if they are as recorded.
+        moves: The change of each transform that moves the strand, in that transform's own space.
+        bones: The bones in their current pose; None if it is the recorded one.
     """
 
     moves: list[Frame]
     bones: ChainInput | None
 
     def carried(self, recorded: Recorded, share: float) -> Recorded:
-        """Return what moves a strand at any frame, with a share of the change."""
+        """Return what moves a strand at any frame, with this fraction of the change applied."""
         moves = [_share(move, share) for move in self.moves]
         center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
         to_space = inverse(center)
@@ -112,7 +112,7 @@ class _Change(NamedTuple):
 
 
 def _change(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> _Change | None:
-    """Return how the pose of a strand differs from the one recorded; None if it doesn't."""
+    """Return how a strand's pose differs from the recorded one; None if it doesn't."""
     were, are = _frames_of(recorded), _frames_now(snapshot, chain)
     bones = _bones_now(snapshot, chain, recorded.chain)
     if bones is None and _are_near(were, are):
@@ -127,14 +127,14 @@ def _simulated_on(
     change: _Change,
     key: float,
 ) -> list[float]:
-    """Return the rotations after some frames, as if the change had come in since a key.
+    """Return the rotations at the last of some frames, with the change blended in since a key.
 
     Args:
         simulation: The strand.
         recording: What moved it.
         frames: The indices of the first and last frame.
         change: The change of its pose at the last frame.
-        key: The index of the frame of the key; -inf if there is none.
+        key: The frame index of the key; -inf if there is none.
     """
     first, last = frames
     begin = max(first - 1, 0)
@@ -156,7 +156,7 @@ def _simulated_on(
 
 
 def _movers(chain: ChainPlan) -> dict[bpy.types.Object, set[str]]:
-    """Return the objects of a strand, its center and its colliders, with the bones that move it."""
+    """Return the objects of a strand, its center and colliders, and their bones that move it."""
     spring = spring_of(settings(chain.rig.object).constraints[chain.item])
     strand = Point(chain.rig.object, chain.rig, chain.bones[-1])
     colliders = [point for _, point in collider_points(chain, spring)]
@@ -169,9 +169,9 @@ def _movers(chain: ChainPlan) -> dict[bpy.types.Object, set[str]]:
 
 
 def _last_key(movers: dict[bpy.types.Object, set[str]], frame: float) -> float:
-    """Return the last key before a frame of the channels that differ from their F-curves there.
+    """Return the last key before a frame among the channels that differ from their F-curves.
 
-    -inf if no channel of the objects and their bones does.
+    -inf if none of the objects' and bones' channels does.
     """
     curves = [(ob, curve) for ob, bones in movers.items() for curve in _curves_of(ob, bones)]
     edited = [curve for ob, curve in curves if _is_edited(ob, curve, frame)]
@@ -188,16 +188,16 @@ def _curves_of(ob: bpy.types.Object, bones: Iterable[str]) -> list[bpy.types.FCu
 
 
 def _is_edited(ob: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> bool:
-    """Return whether a channel has another value than its F-curve at a frame."""
+    """Return whether a channel's value differs from its F-curve at a frame."""
     values = cast(Any, ob.path_resolve(curve.data_path))
-    if curve.array_index >= len(values):  # Damaged files have such.
+    if curve.array_index >= len(values):  # As in damaged files.
         return False
     shown = values[curve.array_index]
     return abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown))
 
 
 def _share(move: Frame, share: float) -> Frame:
-    """Return a part of a transform, from none at 0 to exactly all at 1."""
+    """Return a fraction of a transform: nothing at 0, exactly all of it at 1."""
     return move if share == 1.0 else mixed(WHOLE, move, share)
 
 
@@ -212,7 +212,7 @@ def _frames_of(recorded: Recorded) -> list[Frame]:
 
 
 def _frames_now(snapshot: Snapshot, chain: ChainPlan) -> list[Frame]:
-    """Return the transforms that move a strand now. Meshes keep their recorded shape."""
+    """Return the current transforms that move a strand. Meshes keep their recorded shape."""
     rig = chain.rig
     spring = spring_of(settings(rig.object).constraints[chain.item])
     to_space = to_space_of(snapshot, center_of(spring))
@@ -224,7 +224,7 @@ def _frames_now(snapshot: Snapshot, chain: ChainPlan) -> list[Frame]:
 
 
 def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> ChainInput | None:
-    """Return the bones of a strand in their pose now; None if it is the one recorded."""
+    """Return a strand's bones in their current pose; None if it is the recorded one."""
     pose = snapshot.poses[chain.rig.uid]
     channels = [pose.posed_local(bone) for bone in chain.bones]
     for now, was, link in zip(channels, recorded.channels, recorded.links, strict=True):
@@ -250,5 +250,5 @@ def _are_near(were: list[Frame], are: list[Frame]) -> bool:
 
 
 def _is_near(was: Sequence[float], now: Sequence[float], size: float) -> bool:
-    """Return whether numbers differ by no more than rounding, relative to a size or the largest."""
+    """Return whether numbers differ only by rounding, relative to a size or the largest number."""
     return max(map(abs, map(float.__sub__, was, now))) <= NEAR * max(size, *map(abs, was))

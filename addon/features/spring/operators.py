@@ -22,7 +22,7 @@ from .recording import SOLVER, notes, strands
 from .settings import ALONG, CURVES, AlongStrand, colliders_of, spring_of
 
 ROOT = msg("the first bone of a strand")
-"""The name of the active bone in messages."""
+"""What messages call the active bone."""
 
 
 def _root_refusal(context: bpy.types.Context) -> str:
@@ -30,9 +30,9 @@ def _root_refusal(context: bpy.types.Context) -> str:
 
 
 def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
-    """Return the strands of a bone and all bones below it, each from its first bone to its tip.
+    """Return the strands that start at or below a bone, each from its first bone to its tip.
 
-    At a branch, a strand continues along the longest branch. The other branches begin new strands.
+    At a branching, a strand follows the longest branch. The other branches start new strands.
     """
     strands_found: list[list[int]] = []
     pending = [root]
@@ -47,7 +47,7 @@ def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
 
 
 def _reach(rig: Skeleton, bone: int) -> float:
-    """Return the length of the longest strand from a bone on."""
+    """Return the length of the longest strand from a bone to a tip."""
     pending, longest = [(bone, 0.0)], 0.0
     while pending:
         at, reach = pending.pop()
@@ -58,7 +58,7 @@ def _reach(rig: Skeleton, bone: int) -> float:
 
 
 def _selected_roots(context: bpy.types.Context) -> tuple[bpy.types.Object, list[str]]:
-    """Return the armature of the active bone, and its selected bones not below another one."""
+    """Return the active bone's armature, and the selected bones that aren't below another."""
     active: Any = context.active_pose_bone
     armature: bpy.types.Object = active.id_data
     selected = [bone for bone in context.selected_pose_bones or () if bone.id_data == armature]

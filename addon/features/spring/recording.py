@@ -1,4 +1,4 @@
-"""The simulation of a spring: the inputs of all frames are recorded, then simulated together."""
+"""The simulation of a spring: it records the inputs of all frames, then simulates them together."""
 
 from __future__ import annotations
 
@@ -61,31 +61,31 @@ SOLVER = "SPRING"
 FORM = codec.Form(b"FABS", 1)
 
 SIMULATED_SETTINGS = ("chain_count", "use_tail")
-"""Settings of the constraint that are inputs of the simulation."""
+"""Constraint settings that the simulation depends on."""
 
 UP: Vec = (0.0, 0.0, 1.0)
-"""The direction in world space in which meshes lift strands."""
+"""The direction in which mesh colliders lift strands, in world space."""
 
 NAMES = ("center_bone", "bone", "groups", "group")
-"""Settings that only name what the digest contains anyway."""
+"""Settings that are only names: the digest covers what they name."""
 
 CONFLICT = 1e-5
-"""The penetration to report, as a fraction of the strand's length: more than rounding."""
+"""The penetration to report, as a fraction of the strand's length; less is rounding."""
 
 LOOPED = 1e-4
-"""The distance between the ends of a loop to report, as a fraction of the strand's length."""
+"""The gap between the ends of a loop to report, as a fraction of the strand's length."""
 
 
 class StoredStrand(NamedTuple):
-    """A simulated strand as it is stored.
+    """A stored simulation of a strand.
 
     Attributes:
-        bones: Its number of bones.
-        cuts: The indices of the frames at which it started again.
-        deepest: The index of the frame at which it penetrates colliders most.
-        penetration: How deep, in meters.
-        size: Its length in meters.
-        gap: The distance between the ends of a loop, as a fraction of the strand's length.
+        bones: The number of bones.
+        cuts: The indices of the frames at which it starts again.
+        deepest: The index of the frame with the deepest penetration into a collider.
+        penetration: How deep that is, in meters.
+        size: The length of the strand, in meters.
+        gap: The gap between the ends of a loop, as a fraction of the strand's length.
         numbers: The local rotations, four numbers a bone, frame by frame.
     """
 
@@ -99,7 +99,7 @@ class StoredStrand(NamedTuple):
 
     @classmethod
     def unpacked(cls, blob: bytes) -> StoredStrand:
-        """Return the strand from bytes.
+        """Decode a strand.
 
         Raises:
             ValueError: If the bytes are damaged.
@@ -111,10 +111,10 @@ class StoredStrand(NamedTuple):
 
 
 def packed(strand: Strand) -> bytes:
-    """Return a simulated strand as bytes.
+    """Encode a simulated strand.
 
-    Rotations are rounded to single precision, as channels have it. So they take half the space
-    compressed: Blender copies them whenever it evaluates the armature.
+    Rotations are rounded to single precision, like channels. Compressed, they then take half the
+    space. That matters as Blender copies them at each evaluation of the armature.
     """
     bones = len(strand.rotations[0]) // 4
     numbers = array("f", [number for rotations in strand.rotations for number in rotations])
@@ -126,9 +126,9 @@ class Placement(NamedTuple):
     """Where a collider is at a frame, whatever its settings.
 
     Attributes:
-        frame: The transform from its space to that of the simulation.
-        radius: The radius, which may be animated.
-        ground: The mesh, of a collider with that shape.
+        frame: The transform from its space to simulation space.
+        radius: Its radius, which may be animated.
+        ground: The mesh, if the collider is one.
     """
 
     frame: Frame
@@ -136,7 +136,7 @@ class Placement(NamedTuple):
     ground: Ground | None
 
     def at(self, frame: Frame, to_space: Frame) -> Placement:
-        """Return it elsewhere, in a space whose transform from world space may be another."""
+        """Return it at another frame, with this transform from world to simulation space."""
         ground = self.ground
         if ground is None:
             return self._replace(frame=frame)
@@ -145,7 +145,7 @@ class Placement(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The settings of a collider; the radius is None if it is animated."""
+    """A collider's settings; the radius is None if it is animated."""
 
     kind: str
     offset: Vec
@@ -154,16 +154,16 @@ class Shape(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What moves a strand at a frame, whatever the settings of its spring.
+    """What moves a strand at a frame, whatever its spring's settings.
 
     Attributes:
         values: The settings at the frame, without pointers.
-        to_space: The transform from world space to the space of the simulation.
+        to_space: The transform from world space to simulation space.
         world: See `Instant`.
         chain: See `Instant`.
         parent: See `Instant`.
         placements: Where its colliders are.
-        fields: The force fields, at their whole strength.
+        fields: The force fields at full strength.
     """
 
     values: Any
@@ -179,8 +179,8 @@ class Result(NamedTuple):
     """A simulated strand.
 
     Attributes:
-        blob: As it is stored.
-        cuts: The indices of the frames at which it started again.
+        blob: The encoded strand.
+        cuts: The indices of the frames at which it starts again.
         states: The state of its bones at each frame.
     """
 
@@ -190,13 +190,13 @@ class Result(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What moved a strand when it was simulated last, and what came of it.
+    """What moved a strand in its last simulation, and the result.
 
     Attributes:
-        frames: The first and the last frame.
+        frames: The first and last frame.
         key: The digest of all inputs but the settings of its spring and colliders.
-        frame_by_frame: What moved it, also at the `BEYOND` frames after the last.
-        result: What came of it.
+        frame_by_frame: What moved it, including the `BEYOND` frames after the last.
+        result: The result.
     """
 
     frames: tuple[int, int]
@@ -206,17 +206,17 @@ class Recording(NamedTuple):
 
 
 _recordings: dict[tuple[int, str], Recording] = {}
-"""The recordings, by armature and owner."""
+"""The recordings by armature and owner."""
 
 
 @on_load
 def _forget_recordings() -> None:
-    """Forget the previous file. Undo invalidates no recording: it refers to no data of Blender."""
+    """Forget the previous file. Undo keeps recordings: they don't refer to Blender data."""
     _recordings.clear()
 
 
 def recordings_of(armature: bpy.types.Object) -> dict[str, Recording]:
-    """Return what moved the strands of an armature when they were simulated last, by owner."""
+    """Return the last recordings of an armature's strands, by owner."""
     uid = session_uid(armature)
     return {owner: recording for (of, owner), recording in _recordings.items() if of == uid}
 
@@ -245,21 +245,21 @@ class SpringSimulation:
 
     @cached_property
     def fields(self) -> list[bpy.types.Object]:
-        """The objects with force fields, in the order from before any was shown to be played."""
+        """The objects with force fields, in their order before any was unhidden for playing."""
         return force_fields(self._spring)
 
     def inputs(self) -> object:
-        """Return the settings, without those that are animated, and the frame rate."""
+        """Return the settings that aren't animated, and the frame rate."""
         armature, spring = self._armature, self._spring
         paths, colliders = _animated_paths(armature), colliders_of(armature)
         shapes = [_unanimated(colliders[i], paths) for i in chosen_colliders(armature, spring)]
         return _unanimated(spring, paths), self.moving(shapes)
 
     def moving(self, colliders: object) -> object:
-        """Return the settings that are inputs, without those of the spring.
+        """Return the inputs that aren't settings of the spring.
 
         Args:
-            colliders: What counts of the colliders.
+            colliders: What to include of the colliders.
         """
         item = settings(self._armature).constraints[self._index]
         chain = history.chain_of(self._armature, self._index)
@@ -273,13 +273,13 @@ class SpringSimulation:
         )
 
     def remember(self, frames: tuple[int, int]) -> None:
-        """Keep what was recorded, so that other settings can be tried without playing."""
+        """Keep the recording, so that other settings can be tried without playing the frames."""
         owner = session_uid(self._armature), self.owner
         key = self._moving_key(frames)
         _recordings[owner] = Recording(frames, key, self._recorded, self._result)
 
     def again(self, frames: tuple[int, int]) -> bytes | None:
-        """Return the result of what was recorded; None if the frames have to be played."""
+        """Simulate the recording again; None if the frames have to be played."""
         owner = session_uid(self._armature), self.owner
         recording = _recordings.get(owner)
         if recording is None or recording.frames != frames:
@@ -313,17 +313,17 @@ class SpringSimulation:
         return [*points, *([center] if center else []), *fields, *colliders]
 
     def shown(self) -> list[bpy.types.Object]:
-        """Return the force fields and meshes: they count also where they are hidden."""
+        """Return the force fields and meshes, which count even if hidden."""
         sources = [source for source in self.sources() if isinstance(source, bpy.types.Object)]
         return [*self.fields, *sources]
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Start without any frame."""
+        """Start before the first frame."""
         self._first = snapshot.time + self.margin
         self._recorded = []
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Record the inputs at a frame; what was before the range doesn't count."""
+        """Record the inputs at a frame; frames before the range don't count."""
         if snapshot.time < self._first:
             return
         chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
@@ -344,11 +344,11 @@ class SpringSimulation:
         )
 
     def result(self) -> bytes:
-        """Simulate the strand, and return it as bytes."""
+        """Simulate and encode the strand."""
         try:
             strand = simulate(self.instants(self._recorded), self.rate, self.mode, BEYOND)
             blob = packed(strand)
-            StoredStrand.unpacked(blob)  # Refuses numbers that aren't finite.
+            StoredStrand.unpacked(blob)  # Raises if a number isn't finite.
             self._result = Result(blob, strand.cuts, strand.states)
             return blob
         except (ValueError, ArithmeticError):
@@ -370,7 +370,7 @@ class SpringSimulation:
         return Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
 
     def instants(self, frames: Iterable[Recorded]) -> list[Instant]:
-        """Return the inputs at some frames: as recorded, with the settings of now."""
+        """Return the inputs at some frames: the recorded motion with the current settings."""
         spring, paths = self._spring, _animated_paths(self._armature)
         owner = spring.path_from_id()
         current: Any = now(spring)
@@ -400,7 +400,6 @@ class SpringSimulation:
         return instants
 
     def _shapes(self, paths: set[str]) -> list[Shape]:
-        """Return the shapes of the colliders."""
         colliders = colliders_of(self._armature)
         return [
             Shape(
@@ -413,7 +412,7 @@ class SpringSimulation:
         ]
 
     def _chain_input(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
-        """Return the chain as the constraints before it in the list pose it."""
+        """Return the chain as posed by the constraints before it in the list."""
         rig = chain.rig
         pose = snapshot.poses[rig.uid]
         if chain.is_layered:
@@ -449,15 +448,15 @@ class _Moving(SpringSimulation):
 
 
 def _animated_paths(armature: bpy.types.Object) -> set[str]:
-    """Return the paths of the settings of an armature that are animated."""
+    """Return the paths of an armature's animated settings."""
     channels = animation.animated(armature)
     return {path for path, _ in channels.keyed | channels.driven}
 
 
 def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
-    """Return the settings of a group that are neither animated nor at their defaults.
+    """Return a group's settings that are neither animated nor at their defaults.
 
-    Of data-blocks, only whether there is one: the digest contains them anyway, but not their role.
+    A data-block counts only as present or not: the digest covers its contents, but not its role.
     """
     owner = group.path_from_id()
     return [
@@ -468,7 +467,7 @@ def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
 
 
 def _positions(chain_input: ChainInput) -> list[float]:
-    """Return where the bones are along the strand: the first one at 0, the last one at 1."""
+    """Return the positions of the bones along the strand, from 0 at the first to 1 at the last."""
     positions = [0.0]
     for a, b in pairwise(chain_input.joints[:-1]):
         positions.append(positions[-1] + dist(a, b))
@@ -476,12 +475,12 @@ def _positions(chain_input: ChainInput) -> list[float]:
 
 
 def _along(positions: list[float], spring: Any, gravity: Vec) -> list[Spring]:
-    """Return the springs of the bones: values blend from the first to the last one.
+    """Return the springs of the bones, with values blended from the first to the last.
 
     Args:
         positions: The positions of the bones along the strand, from 0 to 1.
         spring: The settings.
-        gravity: The gravity of the first bone, in the space of the simulation.
+        gravity: The gravity of the first bone, in simulation space.
     """
     springs: list[Spring] = []
     for position in positions:
@@ -504,7 +503,7 @@ def _along(positions: list[float], spring: Any, gravity: Vec) -> list[Spring]:
 
 
 def _named(ob: bpy.types.Object, bone: str) -> Point:
-    """Return an object, or its bone with a name."""
+    """Return an object, or its bone of this name."""
     if not bone or ob.type != "ARMATURE" or ob.pose is None:
         return Point(ob)
     skeleton = skeleton_of(ob)
@@ -513,12 +512,12 @@ def _named(ob: bpy.types.Object, bone: str) -> Point:
 
 
 def center_of(spring: FabrikSpring) -> Point | None:
-    """Return the center of a spring; None without one."""
+    """Return a spring's center, if any."""
     return None if spring.center is None else _named(spring.center, spring.center_bone)
 
 
 def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[tuple[FabrikCollider, Point]]:
-    """Return the colliders of a spring, and what moves each.
+    """Return a spring's colliders, each with the point that moves it.
 
     Raises:
         ProblemError: If the strand itself moves a collider.
@@ -546,7 +545,7 @@ def is_on(point: Point | None, chain: ChainPlan) -> bool:
 
 
 def to_space_of(snapshot: Snapshot, center: Point | None) -> Frame:
-    """Return the transform from world space to that of a center without scale.
+    """Return the transform from world space to the space of a center, ignoring its scale.
 
     Raises:
         ProblemError: If the center has zero scale.
@@ -564,7 +563,7 @@ def to_space_of(snapshot: Snapshot, center: Point | None) -> Frame:
 
 
 def _length(chain: ChainInput, world: Frame) -> float:
-    """Return the length of a chain in another space."""
+    """Return a chain's length in another space."""
     return sum([dist(a, b) for a, b in pairwise([point_in(world, j) for j in chain.joints])])
 
 
@@ -576,15 +575,15 @@ def _placements(
     strand: ChainInput,
     world: Frame,
 ) -> list[Placement]:
-    """Return where the colliders of a spring are at a frame.
+    """Return where a spring's colliders are at a frame.
 
     Args:
         snapshot: The solved scene at the frame.
         chain: The plan of the strand.
         spring: Its settings.
-        to_space: The transform from world space to that of the simulation.
+        to_space: The transform from world space to simulation space.
         strand: Its bones, in armature space.
-        world: The transform from armature space to that of the simulation.
+        world: The transform from armature space to simulation space.
     """
     copy = cast(bpy.types.ID, snapshot.item(chain).id_data)
     radii = [collider.radius for collider in colliders_of(copy)]
@@ -602,12 +601,11 @@ def _placements(
 
 
 def ground_in(solid: Solid, to_space: Frame, reach: float) -> Ground:
-    """Return a solid as a ground in a space, from the transform from world space to it."""
+    """Return a solid as a ground in another space, from the transform from world space to it."""
     return Ground(solid, mat_apply(to_space[0], UP), reach)
 
 
 def _collider(shape: Shape, placement: Placement) -> Collider:
-    """Return a collider at a frame."""
     frame, radius, ground = placement
     if ground is not None:
         return ground
@@ -621,12 +619,12 @@ def _collider(shape: Shape, placement: Placement) -> Collider:
 
 
 def _radius_path(collider: int) -> str:
-    """Return the path of a collider's radius, from its armature."""
+    """Return the property path of a collider's radius, from the armature object."""
     return f"fabrik.colliders[{collider}].radius"
 
 
 def strands(armature: bpy.types.Object) -> list[SpringSimulation]:
-    """Return the simulations of the valid springs of an armature."""
+    """Return the simulations of an armature's valid springs."""
     simulations: list[SpringSimulation] = []
     for i, item in enumerate(settings(armature).constraints):
         if item.solver == SOLVER:
@@ -637,12 +635,12 @@ def strands(armature: bpy.types.Object) -> list[SpringSimulation]:
 
 
 def cuts_of(record: History, strand: StoredStrand) -> str:
-    """Return the frames at which a strand started again, as a text."""
+    """Return the frames at which a strand starts again, as text."""
     return ", ".join([str(record.start + cut) for cut in strand.cuts])
 
 
 def problem_of(record: History, strand: StoredStrand) -> str:
-    """Return what is wrong with a simulated strand, or an empty text."""
+    """Return what is wrong with a simulated strand; empty if nothing is."""
     if strand.penetration > CONFLICT * strand.size:
         return msg(
             "A joint is {depth:.3g} m deep in colliders at frame {frame}: move the colliders apart",
@@ -655,7 +653,7 @@ def problem_of(record: History, strand: StoredStrand) -> str:
 
 
 def _sharing(armature: bpy.types.Object) -> list[str]:
-    """Return which strands share bones: neither is recorded with the other's motion."""
+    """Return which strands share bones: each was recorded without the other's motion."""
     items = settings(armature).constraints
     springs = [i for i, item in enumerate(items) if item.enabled and item.solver == SOLVER]
     chains = [chain for i in springs if (chain := history.chain_of(armature, i)) is not None]
@@ -672,7 +670,7 @@ def _sharing(armature: bpy.types.Object) -> list[str]:
 
 
 def notes(armature: bpy.types.Object) -> list[str]:
-    """Return where strands started again, and what is wrong with them."""
+    """Return where strands start again, and what is wrong with them."""
     texts = _sharing(armature)
     for i, item in enumerate(settings(armature).constraints):
         record = history.data(armature, history.owner_path(i, "spring"))

@@ -27,7 +27,7 @@ _HALFWAY = "How much of the change to At Tip is reached halfway along the strand
 
 
 class AlongStrand:
-    """The settings of a spring that vary along the strand."""
+    """A spring's settings that vary along the strand."""
 
     stiffness: float = animated(
         "Stiffness",
@@ -74,7 +74,7 @@ class AlongStrand:
 
 
 ALONG = ("stiffness", "drag", "gravity", "radius")
-"""The settings of the first bone that vary along the strand."""
+"""The first bone's settings that vary along the strand."""
 
 CURVES = tuple([f"{name}{part}" for name in ALONG for part in ("", "_tip", "_middle")])
 """All settings of `AlongStrand`."""
@@ -134,7 +134,7 @@ BONE_SHAPE_ITEMS = (
     ("INSIDE_SPHERE", "Inside Sphere", "Stay in a sphere", 3),
     ("INSIDE_CAPSULE", "Inside Capsule", "Stay in a capsule", 4),
 )
-"""The shapes that are fitted to the mesh around a bone."""
+"""The shapes that can be fitted to the mesh around a bone."""
 
 COLLIDER_ITEMS = (
     *BONE_SHAPE_ITEMS,
@@ -197,7 +197,7 @@ def colliders_of(armature: bpy.types.ID) -> ItemList[FabrikCollider]:
 
 
 def colliders_signature(fabrik: FabrikSettings) -> object:
-    """Return the colliders' parts that the plan uses and whose changes are not reported."""
+    """Return what the plan uses of the colliders, for changes that Blender doesn't report."""
     return [(collider.bone, collider.group) for collider in cast(Any, fabrik).colliders]
 
 

@@ -1,4 +1,4 @@
-"""A spring: how its simulated rotations are read and shown."""
+"""A spring: reading and showing its simulated rotations."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ LIVE = msg("Preview: this pose isn't simulated")
 
 
 class SpringInput(NamedTuple):
-    """The inputs of a spring at a frame.
+    """A spring's inputs at a frame.
 
     Attributes:
         numbers: The local rotations, four numbers a bone.
-        note: A message for the user, or an empty text.
+        note: A message to show; may be empty.
     """
 
     numbers: tuple[float, ...]
@@ -45,7 +45,7 @@ class SpringInput(NamedTuple):
 
 
 _strands: dict[tuple[int, int], tuple[bytes, StoredStrand]] = {}
-"""The unpacked strands, with their bytes, by armature and constraint."""
+"""The decoded strands with their bytes, by armature and constraint."""
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -64,7 +64,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _check_mesh(chain: ChainPlan, collider: FabrikCollider) -> None:
-    """Refuse a collider without a mesh, or with one that the armature moves.
+    """Refuse a collider whose mesh is missing or moved by the armature.
 
     Raises:
         ProblemError: With the reason.
@@ -82,7 +82,7 @@ def _check_mesh(chain: ChainPlan, collider: FabrikCollider) -> None:
 
 
 def _follow_renames(group: bpy.types.PropertyGroup, name: str, ob: bpy.types.Object | None) -> None:
-    """Find the bone that a setting names.
+    """Find the bone that a setting names, even after it was renamed.
 
     Raises:
         ProblemError: If it doesn't exist.
@@ -111,7 +111,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
 
 
 def _strand(chain: ChainPlan, record: History) -> StoredStrand:
-    """Return the stored strand, unpacked once.
+    """Return the stored strand, decoded once.
 
     Raises:
         ProblemError: If it doesn't match the chain or the frames.
@@ -154,7 +154,7 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
 
 
 def _stored(read: SpringInput) -> tuple[tuple[float, ...], Report]:
-    """Return the rotations and the report at full influence."""
+    """Return the rotations at full influence, and the report."""
     return read.numbers, Report("REACHED", message=read.note)
 
 

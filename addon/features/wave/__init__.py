@@ -1,4 +1,4 @@
-"""Waves along chains, on top of their pose."""
+"""Waves along chains, on top of the pose."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import group

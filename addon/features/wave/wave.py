@@ -1,4 +1,4 @@
-"""A wave along a chain: its settings, and how it is read and solved."""
+"""A wave along a chain: settings, reading and solving."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def wave_of(item: FabrikConstraint) -> FabrikWave:
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    # A keyed speed makes Blender evaluate the armature at each frame; a driven speed may not.
+    # Blender evaluates the armature at each frame if the speed is keyed, but maybe not if driven.
     paths = {path for path, _ in driven(chain.rig.object)}
     chain.is_timed = wave_of(item).speed != 0.0 or wave_of(item).path_from_id("speed") in paths
 

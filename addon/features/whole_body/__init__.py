@@ -1,4 +1,4 @@
-"""The whole body follows a bone that is dragged, and pinned bones stay."""
+"""Dragging a bone makes the whole body follow, while pinned bones stay."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined, group

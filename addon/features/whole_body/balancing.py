@@ -1,4 +1,4 @@
-"""The balance of a body: its center of mass, and its support."""
+"""The balance of a body: its center of mass and its support."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .settings import PERSON, body_settings
 
 
 class _KnownRoles(dict[int, tuple[list[str], Roles]]):
-    """The roles of armatures by their session UID, with the names that their bones had."""
+    """The roles of armatures by session UID, with the names their bones had."""
 
 
 def known_roles(armature: bpy.types.Object, shown: bpy.types.Object) -> Roles:
-    """Return the roles of the bones of an armature, cached while their names stay the same.
+    """Return the roles of an armature's bones, cached until a bone is renamed.
 
     Args:
         armature: The armature.
@@ -38,7 +38,7 @@ def known_roles(armature: bpy.types.Object, shown: bpy.types.Object) -> Roles:
 
 
 def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) -> dict[str, Load]:
-    """Return how heavy bones are, each with its center halfway to the next one.
+    """Return the masses of bones, each centered halfway to the next bone.
 
     Args:
         armature: The armature.
@@ -52,7 +52,7 @@ def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) 
     loads: dict[str, Load] = {}
     for name, mass in (roles.masses if is_person else _volumes(rest)).items():
         if name in bones:
-            # Importers guess the tails of last bones.
+            # Importers guess the tails of the last bones.
             last = bones[name].head if is_person else bones[name].tail
             end_name = roles.after.get(name, "")
             end = bones[end_name].head if end_name in bones else last
@@ -62,7 +62,7 @@ def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) 
 
 
 def _volumes(bones: Any) -> dict[str, float]:
-    """Return the volumes of the envelopes of bones that deform, or of all if none does."""
+    """Return the envelope volumes of deforming bones, or of all bones if none deforms."""
     deforming = [bone for bone in bones if bone.use_deform] or bones
     volumes: dict[str, float] = {}
     for bone in deforming:
@@ -72,7 +72,7 @@ def _volumes(bones: Any) -> dict[str, float]:
 
 
 def added(loads: Iterable[Load]) -> Load:
-    """Return several masses combined at their common center; the origin without mass."""
+    """Return the sum of masses at their common center; the origin without mass."""
     whole, sums = 0.0, ORIGIN
     for mass, center in loads:
         whole, sums = whole + mass, add(sums, scaled(center, mass))
@@ -80,20 +80,20 @@ def added(loads: Iterable[Load]) -> Load:
 
 
 def support_of(bones: Any, pinned: Iterable[str], roles: Roles, force: float = 0.0) -> Support:
-    """Return what a body stands on, in the space of the armature.
+    """Return what a body stands on, in armature space.
 
     Args:
         bones: The pose bones.
         pinned: The pinned bones.
         roles: The roles of the bones.
-        force: The largest force that keeps the center of mass above it.
+        force: Maximum force that keeps the center of mass above the support.
     """
     corners = [corner for name in pinned for corner in corners_of(bones, name, roles)]
     return Support(corners, roles.up, force)
 
 
 def corners_of(bones: Any, name: str, roles: Roles) -> list[Vec]:
-    """Return the points on which a bone bears weight: from its head to the next bone."""
+    """Return the points on which a bone bears weight: its head and the next bone's head."""
     if name not in bones:
         return []
     end_name = roles.after.get(name, "")

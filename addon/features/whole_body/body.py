@@ -62,34 +62,35 @@ from .response import Response
 from .roles import Roles
 
 MOST_FLEXION: Final = radians(165.0)
-"""The flexion of an elbow or knee without a limit of its own, from the straight limb."""
+"""The flexion that an elbow or knee without a limit reaches, from the straight limb."""
 
 MOST_SHARE: Final = 0.99
-"""The largest share of a clavicle, which leaves the rest to the arm."""
+"""Maximum share of a clavicle; the arm does the rest."""
 
 ROUNDS: Final = 8
-"""The most solutions, each for goals corrected by the miss of the last pose. Where scales shear the
-bones, each leaves about a third of the miss; elsewhere the first one is exact."""
+"""Maximum number of solutions, each for goals corrected by the misses of the last pose. Where
+scales shear the bones, each solution leaves about a third of that. Otherwise the first one is
+exact."""
 
 Turning = tuple[WholeBodyPose, float]
-"""The last pose, and the largest rotation of bones from it, in radians."""
+"""The last pose, and how far bones may rotate from it, in radians."""
 
 Load = tuple[float, Vec]
-"""A mass and its center, in the space of the armature."""
+"""A mass and its center, in armature space."""
 
 NO_LOAD: Final[Load] = (0.0, ORIGIN)
 NO_LOADS: Final[Mapping[int, Load]] = {}
 
 EXACT: Final = 1e-5
-"""The largest miss that is not corrected, as a fraction of the size of the body."""
+"""Maximum miss that isn't corrected, as a fraction of the body's size."""
 
 
-class Wanted(NamedTuple):
+class BoneGoal(NamedTuple):
     """A goal for a point on a bone.
 
     Attributes:
         bone: The index of the bone.
-        goal: The goal of the solver, in the space of the armature.
+        goal: The solver's goal, in armature space.
     """
 
     bone: int
@@ -101,20 +102,20 @@ class BoneFacts:
     """The properties of a body's bone that are the same in all poses.
 
     Attributes:
-        carrier: The bone that carries it; -1 if none does.
-        inherits: Whether it rotates with that.
+        carrier: The bone that carries it; -1 for none.
+        inherits: Whether it inherits that bone's rotation.
         is_joint: Whether it moves relative to its parent.
-        end: The point that is dragged and pinned, in its space.
+        end: The point that is dragged and pinned, in the bone's space.
         bends: Whether it rotates by itself.
-        limit: The limit of its joint; None if it has none.
-        locks: The axes about which it must not rotate.
+        limit: The limit of its joint; None for none.
+        locks: The locked rotation axes.
         flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
             other joints, or if unknown.
         stiffness: The stiffness of its joint.
         follows: The bone whose swing it shares; -1 for none.
-        part: The part of a person that it is; None for any other bone.
-        axes: The front, left and up axes of the standing body, in its axes.
-        standing: Its local rotation there, since rest.
+        part: The part of a person it belongs to; None for none.
+        axes: The front, left and up axes of the standing body, in the bone's axes.
+        standing: Its local rotation in the standing pose, relative to rest.
     """
 
     carrier: int
@@ -133,19 +134,19 @@ class BoneFacts:
 
     @property
     def kind(self) -> str:
-        """The kind of that part; empty for any other bone."""
+        """Kind of the person's part; empty for other bones."""
         return self.part.kind if self.part else ""
 
 
 class Body:
-    """The bones between the root of a body and everything being pulled, in one pose.
+    """The bones of a body in one pose, from its root to everything being pulled.
 
     Attributes:
         rig: The skeleton.
         bones: The bones, parents first; the first one moves the body.
-        joints: Those that rotate.
-        can_move: Whether the first one can change its location.
-        size: The distance of the farthest joint from the first one, in the space of the armature.
+        joints: The bones that rotate.
+        can_move: Whether the first bone can change its location.
+        size: The distance of the farthest joint from the first one, in armature space.
     """
 
     def __init__(
@@ -158,10 +159,10 @@ class Body:
         can_move: bool,
         clavicle: float,
     ) -> None:
-        """Take a pose: the bones, parents first, their frames, and their channels.
+        """Set the pose: the bones, parents first, with their frames and channels.
 
-        ``above`` is the frame of the parent of the first one; all frames are in the space of the
-        armature. ``clavicle`` is the share of clavicles in the rotation of arms.
+        ``above`` is the frame of the first bone's parent; all frames are in armature space.
+        ``clavicle`` is the clavicles' share in the rotation of arms.
         """
         self.rig = rig
         self.bones = [*bones]
@@ -185,23 +186,23 @@ class Body:
         return self._index[bone]
 
     def head(self, bone: int) -> Vec:
-        """Return the head of a bone in the pose, in the space of the armature."""
+        """Return the head of a bone in the pose, in armature space."""
         return self._frames[bone][1]
 
     def point_of(self, bone: int) -> Vec:
-        """Return the point of a bone that is dragged or pinned, in the space of the armature."""
+        """Return the point of a bone that is dragged or pinned, in armature space."""
         return point_in(self._frames[bone], self._facts[bone].end)
 
     def in_bone(self, bone: int, point: Vec) -> Vec:
-        """Return a point of the armature in the space of a bone."""
+        """Convert a point in armature space to the space of a bone."""
         return point_in(inverse(self._frames[bone]), point)
 
     def axes(self, bone: int) -> Quat:
-        """Return the rotation of a bone in the pose, in the space of the armature."""
+        """Return the rotation of a bone in the pose, in armature space."""
         return quat_of(orthonormalize(self._frames[bone][0]) or IDENTITY)
 
     def _end(self, bone: int) -> Vec:
-        """Return the end of a bone: the head of the body's next bone, or else its tail."""
+        """Return the end of a bone: the head of the body's next bone, otherwise its tail."""
         successor = next((i for i in self.bones if self._facts[i].carrier == bone), -1)
         if successor >= 0:
             return self._frames[successor][1]
@@ -215,12 +216,12 @@ class Body:
         loads: Mapping[int, Load] = NO_LOADS,
         links: Sequence[Link] = (),
     ) -> WholeBody:
-        """Return the body as the solver takes it.
+        """Return the body in the solver's form.
 
         Args:
-            is_free: Whether its first bone may move.
-            loads: What its joints carry, by their index.
-            links: What goes together beside hips and knees.
+            is_free: Whether the first bone may move.
+            loads: The loads that its joints carry, by joint index.
+            links: Links between joints, in addition to hamstrings.
         """
         return WholeBody(
             [
@@ -231,7 +232,7 @@ class Body:
         )
 
     def _hamstrings(self) -> list[Link]:
-        """Return the muscles that pass the hips and knees of a person."""
+        """Return links for a person's hamstrings, which pass both hip and knee."""
         links: list[Link] = []
         for i, hinge, angle in self._knees(self._index):
             above = self.joint_of(self._facts[self.joints[i]].carrier)
@@ -247,11 +248,11 @@ class Body:
         return links
 
     def leaning(self, standing: Collection[int], pelvis: float) -> list[Link]:
-        """Return how the trunk of a person leans forward as the knees bend on which it stands.
+        """Return links that lean a person's trunk forward as the supporting knees bend.
 
         Args:
             standing: The feet that stand.
-            pelvis: The weight of that for the pelvis.
+            pelvis: The weight of the pelvis's link.
         """
         knees = [(i, hinge.axis) for i, hinge, _ in self._knees(self._borne_by(standing))]
         trunk: dict[str, list[tuple[int, Vec]]] = {kind: [] for kind in LEANING}
@@ -262,8 +263,8 @@ class Body:
                 trunk[facts.kind].append((i, axis))
         links: list[Link] = []
         for kind, bending in trunk.items():
-            share = -LEANING[kind] / max(len(knees), 1)
-            together = [*bending, *((i, scaled(axis, share)) for i, axis in knees)]
+            fraction = -LEANING[kind] / max(len(knees), 1)
+            together = [*bending, *((i, scaled(axis, fraction)) for i, axis in knees)]
             weight = pelvis if kind == "HIPS" else TOGETHER
             if bending:
                 joints, axes = zip(*together, strict=True)
@@ -271,7 +272,7 @@ class Body:
         return links
 
     def _knees(self, shins: Collection[int]) -> Iterator[tuple[int, Hinge, float]]:
-        """Yield the knees of a person among some bones: the joint, and what `_hinge` returns."""
+        """Yield a person's knees among some bones: the joint index, and the result of `_hinge`."""
         for i, bone in enumerate(self.joints):
             facts = self._facts[bone]
             if facts.kind == "SHIN" and facts.flexion is not None and bone in shins:
@@ -287,7 +288,7 @@ class Body:
         return borne
 
     def _is_carried(self, bone: int) -> bool:
-        """Return whether a bone follows its parent by its channel, as it doesn't inherit rotation.
+        """Return whether a bone doesn't inherit rotation, so its channel must follow its parent.
 
         Joint limits apply relative to the parent, so this applies to bones with a limit, as in
         chains.
@@ -297,9 +298,9 @@ class Body:
         return is_limited and not self.rig.bone(bone).inherit_rotation
 
     def _carried(self, bone: int, turned: Quat = QUAT_IDENTITY) -> Quat:
-        """Return the local rotation with which a bone that `_is_carried` follows its parent.
+        """Return the local rotation that makes an `_is_carried` bone follow its parent.
 
-        That may have turned since the pose.
+        The parent may have turned since the pose.
         """
         parent, _ = self._frames.get(self.rig.parents[bone], self._above)
         return carried_turn(self.rig.bone(bone), mat_product(quat_matrix(turned), parent))
@@ -338,23 +339,22 @@ class Body:
         )
 
     def _resistances(self, bone: int) -> list[Resistance]:
-        """Return what a joint of a person resists."""
         facts = self._facts[bone]
         if facts.part is None:
             return []
         return facts.part.resistances(facts.axes, self._since_standing(bone))
 
     def _since_standing(self, bone: int) -> Quat:
-        """Return the local rotation of a bone since the pose in which the body stands.
+        """Return a bone's local rotation relative to the standing pose.
 
-        The root may face anywhere.
+        The root's is the identity, because a body may face any direction.
         """
         if bone == self.root:
             return QUAT_IDENTITY
         return quat_product(quat_inverse(self._facts[bone].standing), self._turns[bone])
 
     def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:
-        """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""
+        """Return an elbow's or knee's hinge in the bone's axes, and its angle, 0 for straight."""
         axis = rotate(quat_inverse(self._turns[bone]), flexion)
         about = rotate(self._axes[bone], axis)
         upper = self.joints[self.joint_of(self._facts[bone].carrier)]
@@ -369,7 +369,7 @@ class Body:
     def solve(
         self,
         solver: WholeBody,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[BoneGoal],
         support: Support | None = None,
         shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
         rounds: int = ROUNDS,
@@ -377,7 +377,7 @@ class Body:
         near: float = EXACT,
         turning: Turning | None = None,
     ) -> WholeBodyPose:
-        """Return the pose in which the goals are met.
+        """Return the pose that meets the goals.
 
         Where scales shear the bones, or constraints carry them, the goals are corrected by the
         miss.
@@ -385,14 +385,14 @@ class Body:
         Args:
             solver: The body in the form of the solver.
             wanted: The goals.
-            support: The support below the center of mass; None if that may be anywhere.
-            shown: Returns the frames that bones have in a pose; None if they follow from the
-                channels of these bones alone.
-            rounds: The most solutions.
-            response: Learned from poses for other places of the same goals; None without any.
-            near: The largest uncorrected miss of dragged points, as a fraction of the size of the
-                body.
-            turning: The largest rotation of the bones from the previous pose; None for any.
+            support: The support below the center of mass; None if the center may be anywhere.
+            shown: Returns the frames of bones in a pose; None if the channels of these bones alone
+                determine them.
+            rounds: Maximum number of solutions.
+            response: What was learned from poses for other positions of the same goals; None for
+                nothing.
+            near: Maximum uncorrected miss of dragged points, as a fraction of the body's size.
+            turning: Maximum rotation of the bones from the previous pose; None for any.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
@@ -427,12 +427,12 @@ class Body:
         self,
         frame: Callable[[int], Frame],
         pose: WholeBodyPose,
-        exact: Sequence[Wanted],
+        exact: Sequence[BoneGoal],
         asked: Sequence[Vec],
     ) -> list[Vec]:
         """Return requested positions of points, plus their shown offset from the solver's pose.
 
-        Where no pose reaches, the solver's misses aren't corrected.
+        If no pose reaches the goals, the solver's misses aren't corrected.
         """
         seen: list[Vec] = []
         for item, there in zip(exact, asked, strict=True):
@@ -443,7 +443,7 @@ class Body:
         return seen
 
     def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
-        """Return the current position of a point of a bone, and the bone's rotation to a pose."""
+        """Return where a pose puts a point of a bone, and the bone's rotation to that pose."""
         joint = self.joint_of(bone)
         original = self.joints[joint]
         change = quat_product(pose.axes[joint], quat_inverse(self._axes[original]))
@@ -465,7 +465,7 @@ class Body:
         return turns
 
     def moved(self, pose: WholeBodyPose) -> Vec:
-        """Return the location channel of the first bone in a pose."""
+        """Return the first bone's location channel in a pose."""
         location = self._locals[self.root].location
         return moved_location(self.rig.bone(self.root), location, self._above[0], pose.moved[0])
 
@@ -473,7 +473,7 @@ class Body:
         return self.composed(self.turned(pose), self.moved(pose)).__getitem__
 
     def composed(self, turns: Mapping[int, Quat], location: Vec) -> dict[int, Frame]:
-        """Return the frames of the bones as Blender computes them from channels.
+        """Return the frames of bones as Blender computes them from their channels.
 
         Args:
             turns: The local rotations that differ from those of the pose.
@@ -490,16 +490,16 @@ class Body:
 
 
 def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[int]:
-    """Return the bones from the root of a body to the ends it carries, parents first."""
+    """Return the bones from a body's root to the ends that it carries, parents first."""
     lines = [carriers.up(end) for end in ends if carriers.carries(root, end)]
     return carriers.sorted({bone for line in lines for bone in line[line.index(root) :]})
 
 
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
-    """Return the bone that moves the whole body, with every bone that is pulled.
+    """Return the bone that moves the whole body and every bone being pulled.
 
-    That is the lowest bone carrying all of it, or the topmost one in a skeleton without hips. If it
-    is connected to its parent, it is the first one above that isn't.
+    It is the lowest bone that carries all of them. Without hips, it is the topmost bone. If that
+    bone is connected to its parent, it is the first unconnected bone above.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)
@@ -523,13 +523,14 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
 
 
 def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
-    """Return the rotation of axes, without their scale and shear.
+    """Return the rotation of axes without their scale and shear.
 
-    About mirrored axes a rotation turns the other way, so their opposites are used.
+    A rotation turns the other way about mirrored axes, so those are negated.
 
     Args:
         axes: The axes, which may be scaled and sheared.
-        scale: The scale among it that precedes the rotation, and so mirrors nothing.
+        scale: The part of the scale that precedes the rotation, so that it doesn't count as
+            mirroring.
     """
     x, y, z = (copysign(1.0, size) for size in scale)
     axes = scale_columns(axes, (x, y, z))
@@ -539,11 +540,11 @@ def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
 
 
 def is_exact(goal: WholeBodyGoal) -> bool:
-    """Return whether a goal requires the exact location of a shown point."""
+    """Return whether a goal demands the exact location of a shown point."""
     return goal.location is not None and goal.rank <= DRAGGED
 
 
-def response_of(wanted: Iterable[Wanted]) -> Response:
+def response_of(wanted: Iterable[BoneGoal]) -> Response:
     """Return an untrained response for the points of goals."""
     return Response([item.goal.point for item in wanted if is_exact(item.goal)])
 

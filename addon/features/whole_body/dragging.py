@@ -47,7 +47,7 @@ from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
-from .body import EXACT, Load, Wanted, response_of, root_of
+from .body import EXACT, BoneGoal, Load, response_of, root_of
 from .keeping import DraggedPlace, planned_body
 from .pinning import Pin, meant_bone, pins_in, standing_feet
 from .posed import PosedBody
@@ -80,20 +80,19 @@ from .settings import (
 from .targets import DrivenChain, PosedChain, driven_chains, posed_chains
 
 REACHED = 1e-4
-"""The largest miss of the dragged point that counts as reached, as a fraction of the body."""
+"""Maximum miss of the dragged point that counts as reached, as a fraction of the body."""
 
 LAG = 1e-3
-"""The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
-body. Where constraints carry the bones, exactness takes another evaluation of the rig. Meanwhile
-the bone would be shown where the mouse has been."""
+"""Maximum lag of the dragged point while the mouse moves, as a fraction of the body. Where
+constraints carry the bones, exactness would take another evaluation of the rig. By then, the
+mouse would have moved on."""
 
 TURNING = 3.5
 """How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
-dragged points require more. Where the pose of least motion jumps, the body follows at this rate."""
+dragged points require more. If the pose of least motion jumps, the body follows at this rate."""
 
 RESTING = 0.1
-"""The length of the move for which a tick of the resting mouse counts, as a fraction of the
-body."""
+"""The mouse movement that a tick of the resting mouse stands for, as a fraction of the body."""
 
 
 SWITCHED = msg(
@@ -110,7 +109,7 @@ class WholeBodyDrag:
         axes: The bone's unit axes in world space, in columns.
         name: Name of the bone.
         tip_start: The same as `place`.
-        state: Whether the point is where it was dragged.
+        state: Whether the point has been reached.
     """
 
     def __init__(
@@ -120,10 +119,10 @@ class WholeBodyDrag:
         bone: str,
         side: OtherSide | None = None,
     ) -> None:
-        """Start dragging a bone, and one on the other side as well, mirrored, if there is one.
+        """Start dragging a bone, and its mirrored counterpart if ``side`` has one.
 
         Raises:
-            ProblemError: If it cannot be dragged.
+            ProblemError: If it can't be dragged.
         """
         self.object, self.name, self._side = armature, bone, side
         names = self._names = [bone] if side is None else [bone, side.bone]
@@ -144,7 +143,7 @@ class WholeBodyDrag:
         """Read the pose and the pins.
 
         Raises:
-            ProblemError: If it cannot be posed.
+            ProblemError: If it can't be posed.
         """
         armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)
@@ -170,7 +169,7 @@ class WholeBodyDrag:
         self._shown = evaluated
 
     def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[PosedChain]) -> None:
-        """Collect the moving bones below the root of the body, and the chains that pose them."""
+        """Collect the moving bones below the body's root, and the chains that pose them."""
         armature, rig = self.object, skeleton_of(self.object)
         self._limbs = driven_chains(depsgraph, armature, chains, rig.below({root}))
         constrained = _bones_of(chains)
@@ -197,7 +196,6 @@ class WholeBodyDrag:
         )
 
     def _start(self) -> None:
-        """Store where everything is at the start of the drag."""
         armature, rig, evaluated = self.object, skeleton_of(self.object), self._shown
         self._world = matrix_frame(evaluated.matrix_world)
         self._to_armature = rig.from_world(self._world)[0]
@@ -243,7 +241,7 @@ class WholeBodyDrag:
             )
 
     def _loads(self, shown: bpy.types.Object) -> dict[int, Load]:
-        """Return the loads that the joints of the body carry, by their index."""
+        """Return the loads that the body's joints carry, by joint index."""
         carried: dict[int, list[Load]] = {}
         for name, load in loads_of(self.object, shown, self._roles).items():
             line = self._carriers.up(self._posed.rig.index[name])
@@ -259,10 +257,10 @@ class WholeBodyDrag:
         self._held = self._goals()
         self._response = response_of([*self._dragged_to(self._starts), *self._held])
 
-    def _dragged_to(self, places: Sequence[Vec]) -> list[Wanted]:
+    def _dragged_to(self, places: Sequence[Vec]) -> list[BoneGoal]:
         hips = self._posed.rig.index.get(self._roles.hips, -1)
         return [
-            Wanted(
+            BoneGoal(
                 bone,
                 WholeBodyGoal(
                     self._posed.joint_of(bone),
@@ -276,11 +274,11 @@ class WholeBodyDrag:
         ]
 
     def _priced(self, weight: float) -> float:
-        """Return the weight of a person's goal; any other body reaches at any price."""
+        """Return a weight for a person's goal; other bodies reach at any cost."""
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
-        """Return the size of the body in leg lengths, the unit of forces, however it is posed."""
+        """Return the size of the body in leg lengths, the unit of forces, in any pose."""
         posed, roles = self._posed, self._roles
         if roles.hips not in posed.rig.index or not roles.feet:
             return 1.0
@@ -288,11 +286,10 @@ class WholeBodyDrag:
         return posed.size / max(dist(hips, foot), EXACT * posed.size)
 
     def _is_dragged(self, *names: str) -> bool:
-        """Return whether any of the bones is dragged."""
         return any(self._posed.rig.names[bone] in names for bone in self._bones)
 
     def _places(self, displacement: Vec) -> list[Vec]:
-        """Return the goals of the dragged points, in the space of the armature."""
+        """Return the goals of the dragged points, in armature space."""
         there = add(self._starts[0], mat_apply(self._to_armature, displacement))
         places = [there]
         if self._side is not None:
@@ -302,51 +299,51 @@ class WholeBodyDrag:
         return places
 
     def _borne(self, start: Vec, there: Vec) -> float:
-        """Return the share of its load that a dragged foot bears: less the higher it is lifted."""
+        """Return the fraction of load that a dragged foot bears: less, the higher it is lifted."""
         height = max(0.0, dot(sub(there, start), self._roles.up))
         return max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
 
     def _support_at(self, places: Sequence[Vec]) -> Support | None:
-        """Return the support of the body while its bones are dragged."""
+        """Return the support of the body while bones are dragged."""
         support = self._support
         if support is None:
             return None
         corners = [*support.corners]
         for start, there, stood in zip(self._starts, places, self._standing, strict=True):
             for corner in stood:
-                place = add(corner, sub(there, start))
-                nearest = sub(place, support.outside(place))
-                corners.append(mix(nearest, place, self._borne(start, there)))
+                moved = add(corner, sub(there, start))
+                nearest = sub(moved, support.outside(moved))
+                corners.append(mix(nearest, moved, self._borne(start, there)))
         lifted = [corner for stood in self._standing for corner in stood]
         return Support(corners, support.up, support.force, lifted)
 
-    def _soles(self, places: Sequence[Vec]) -> list[Wanted]:
+    def _soles(self, places: Sequence[Vec]) -> list[BoneGoal]:
         """Return goals that keep the soles of a person's sliding feet flat."""
-        soles: list[Wanted] = []
+        soles: list[BoneGoal] = []
         for i, bone in enumerate(self._bones):
             if self._roles.posture and self._standing[i]:
-                share = self._borne(self._starts[i], places[i])
+                fraction = self._borne(self._starts[i], places[i])
                 ball = self._standing[i][1]
-                soles += [self._flat(bone, ball, share)] if share > 0.0 else []
+                soles += [self._flat(bone, ball, fraction)] if fraction > 0.0 else []
         return soles
 
-    def _flat(self, foot: int, ball: Vec, share: float = 1.0) -> Wanted:
+    def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> BoneGoal:
         """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
         joint, head = self._posed.joint_of(foot), self._posed.head(foot)
-        weight = share * self._priced(REACH) * dist(ball, head) / self._posed.size
-        return Wanted(
+        weight = fraction * self._priced(REACH) * dist(ball, head) / self._posed.size
+        return BoneGoal(
             foot, WholeBodyGoal(joint, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
         )
 
-    def _goals(self) -> list[Wanted]:
-        """Return all goals except the dragged one; they don't change during the drag."""
+    def _goals(self) -> list[BoneGoal]:
+        """Return all goals except the dragged ones; they don't change during the drag."""
         posed = self._posed
-        wanted: list[Wanted] = []
+        wanted: list[BoneGoal] = []
         for pin in self._pins:
             is_dragged = pin.bone in self._bones
             if is_dragged and not pin.is_oriented:
                 continue
-            # Importers guess the tails of last bones, which may be far away.
+            # Importers guess the tails of the last bones, which may be far away.
             point = posed.point_of(pin.bone) if pin.foot < 0 else posed.head(pin.bone)
             goal = WholeBodyGoal(
                 posed.joint_of(pin.bone),
@@ -357,7 +354,7 @@ class WholeBodyDrag:
                 rotation=QUAT_IDENTITY if pin.is_oriented else None,
                 rotation_weights=pin.rotation_weights,
             )
-            wanted.append(Wanted(pin.bone, goal))
+            wanted.append(BoneGoal(pin.bone, goal))
         for pin in self._pins:
             if pin.foot >= 0:
                 wanted.append(self._flat(pin.foot, posed.head(pin.bone)))
@@ -370,7 +367,7 @@ class WholeBodyDrag:
         return wanted
 
     def _orientations(self) -> Iterator[tuple[str, Vec]]:
-        """Yield the bones that keep their orientation as well as possible, with weights."""
+        """Yield the bones that should keep their orientation, with weights."""
         roles, is_dragged = self._roles, self._is_dragged
         upright = PERSON_UPRIGHT if roles.posture else UPRIGHT
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
@@ -393,10 +390,10 @@ class WholeBodyDrag:
         )
         return (a, b, c)
 
-    def _targets(self, pinned: set[int]) -> list[Wanted]:
-        """Return the goals of limbs that constraints pose, unless they are pinned or dragged."""
+    def _targets(self, pinned: set[int]) -> list[BoneGoal]:
+        """Return the goals of limbs posed by constraints, unless pinned or dragged."""
         posed, taken = self._posed, {*pinned, *self._bones}
-        wanted: list[Wanted] = []
+        wanted: list[BoneGoal] = []
         for limb in self._limbs:
             chain = limb.chain
             if any(self._is_end(limb, bone) for bone in taken):
@@ -409,11 +406,10 @@ class WholeBodyDrag:
                 rotation=QUAT_IDENTITY if chain.is_oriented else None,
                 weight=chain.weight * self._priced(STANDING if self._is_foot(limb) else TARGETED),
             )
-            wanted.append(Wanted(chain.bones[-1], goal))
+            wanted.append(BoneGoal(chain.bones[-1], goal))
         return wanted
 
     def _is_foot(self, limb: DrivenChain) -> bool:
-        """Return whether a limb ends at a foot."""
         feet = {self._posed.rig.index[name] for name in self._roles.feet}
         return any(self._is_end(limb, bone) for bone in feet)
 
@@ -426,7 +422,7 @@ class WholeBodyDrag:
         return len(joints) <= 1
 
     def _independent(self) -> list[DrivenChain]:
-        """Return the limbs without children: their targets stay, even out of reach."""
+        """Return the limbs that carry no others: their targets stay, even out of reach."""
         wanted = [*self._bones, *(held.bone for held in self._held if held.goal.rank != SOFT)]
         staying: list[DrivenChain] = []
         for limb in self._limbs:
@@ -439,7 +435,7 @@ class WholeBodyDrag:
                 staying.append(limb)
         return staying
 
-    def _soft(self, bone: int, weights: Vec) -> Wanted:
+    def _soft(self, bone: int, weights: Vec) -> BoneGoal:
         goal = WholeBodyGoal(
             self._posed.joint_of(bone),
             self._posed.head(bone),
@@ -447,7 +443,7 @@ class WholeBodyDrag:
             rotation=QUAT_IDENTITY,
             rotation_weights=weights,
         )
-        return Wanted(bone, goal)
+        return BoneGoal(bone, goal)
 
     def move_by(self, displacement: Vec) -> None:
         """Drag the bone in world space, relative to the start of the drag.
@@ -458,7 +454,7 @@ class WholeBodyDrag:
         self._move_by(displacement, EXACT, self._moved_to(displacement) or inf)
 
     def follow(self, displacement: Vec) -> None:
-        """Drag the bone while the mouse moves: it may lag a little until it settles.
+        """Drag the bone while the mouse moves; it may lag a little until it settles.
 
         Raises:
             ProblemError: If that overflows.
@@ -471,12 +467,12 @@ class WholeBodyDrag:
             self._move_by(self._displacement, EXACT, RESTING)
 
     def _moved_to(self, displacement: Vec) -> float:
-        """Return how far the mouse has moved to a displacement, as a fraction of the body."""
+        """Return how far the mouse moves to a displacement, as a fraction of the body."""
         change = mat_apply(self._to_armature, sub(displacement, self._displacement))
         return length(change) / self._posed.size
 
     def _move_by(self, displacement: Vec, near: float, moved: float) -> None:
-        """Drag the bone in world space, as after a move of the mouse by ``moved``.
+        """Drag the bone in world space, as if the mouse had moved by ``moved``.
 
         A miss up to ``near`` needn't be corrected. Both are fractions of the body.
         """
@@ -500,7 +496,7 @@ class WholeBodyDrag:
                 turning,
             )
         except (ValueError, ArithmeticError):
-            self._hold()  # What was learned there may be infinite.
+            self._hold()  # What it learned may be infinite.
             raise ProblemError(
                 "Too far away (single precision overflows): drag a shorter distance"
             ) from None
@@ -517,7 +513,7 @@ class WholeBodyDrag:
         self._move_pins(self._displacement)
 
     def _move_pins(self, displacement: Vec) -> None:
-        """Move the places of the dragged bones' pins with them, in world space."""
+        """Move the stored pins of dragged bones with them, in world space."""
         displacements = [
             mat_apply(self._world[0], sub(there, start))
             for there, start in zip(self._places(displacement), self._starts, strict=True)
@@ -526,7 +522,7 @@ class WholeBodyDrag:
             placed.move_by(offset)
 
     def _move(self, limb: DrivenChain, pose: WholeBodyPose) -> None:
-        """Move the target and the pole of a limb so that they produce a pose."""
+        """Move a limb's target and pole so that they produce a pose."""
         posed, chain, world = self._posed, limb.chain, self._world
         tip, change = posed.placed(pose, chain.bones[-1], limb.tip)
         is_moved = dist(tip, limb.aim) > EXACT * posed.size
@@ -537,20 +533,19 @@ class WholeBodyDrag:
         else:
             limb.target.restore()
         first = chain.bones[0]
-        if first in posed.bones:  # Above the body nothing moves, and neither does the pole.
+        if first in posed.bones:  # Above the body nothing moves, so the pole stays.
             origin = posed.head(first)
             moved, change = posed.placed(pose, first, origin)
             limb.move_pole(point_in(world, origin), point_in(world, moved), self._in_world(change))
 
     def _in_world(self, change: Quat) -> Quat:
-        """Return a rotation in armature space as one in world space."""
         return quat_product(quat_product(self._turn, change), quat_inverse(self._turn))
 
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note on switched limbs.
 
         Raises:
-            ProblemError: If it could not be keyed; the pose is kept.
+            ProblemError: If it couldn't be keyed; the pose is kept.
         """
         if self._is_lagging or self._is_turning:
             self.move_by(self._displacement)
@@ -567,7 +562,6 @@ class WholeBodyDrag:
         return SWITCHED if self._switched else ""
 
     def _keyed(self) -> set[int]:
-        """Return the bones that auto-keying keys."""
         posed, keying = self._posed, body_settings(self.object).keying
         dragged_joints = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
         if keying == BONE:
@@ -578,7 +572,7 @@ class WholeBodyDrag:
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:
-        """Return the part that a bone belongs to, such as a finger to its arm; or empty."""
+        """Return the body part that a bone belongs to, such as the arm for a finger; or empty."""
         names, parts = self._posed.rig.names, self._roles.parts
         line = [names[above] for above in self._carriers.up(bone)[::-1]]
         return next((parts[name] for name in line if name in parts), "")
@@ -594,7 +588,7 @@ class WholeBodyDrag:
         return dist(self.tip_start, self.tip())
 
     def next_pin(self) -> None:
-        """Pin the dragged bone: its location, then its rotation too, then nothing."""
+        """Switch to the next pin of the dragged bone: location, rotation as well, none."""
         kind = AFTER[pin_kind(self.object, self.name)]
         for name in self._names:
             set_pin(self.object, name, kind)
@@ -605,7 +599,7 @@ class WholeBodyDrag:
         self.move_by(self._displacement)
 
     def cancel(self) -> None:
-        """Restore the FK pose from the start of the drag, and the pins of the dragged bones."""
+        """Restore the FK pose from the start of the drag, and the dragged bones' pins."""
         for name, kind, placed in zip(self._names, self._pin_kinds, self._placed, strict=True):
             if pin_kind(self.object, name) != kind:
                 set_pin(self.object, name, kind)

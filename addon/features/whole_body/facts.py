@@ -1,4 +1,4 @@
-"""The properties of a body's bones that don't depend on its pose."""
+"""The properties of a body's bones that are the same in all poses."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def facts_of(
         carriers: The carriers of its bones.
         bone: The bone.
         root: The bone that moves the body.
-        posed: The bones posed by constraints. They bend whatever their own constraints are.
-        kept: Those following their parent, because their constraints pose them.
-        is_planned: Whether the flexion of an elbow or knee only depends on what the plan can find:
-            the stored flexion and the rest pose.
+        posed: The bones posed by constraints. They bend regardless of constraints on themselves.
+        kept: The bones that follow their parent, because their constraints pose them.
+        is_planned: Whether an elbow's or knee's flexion depends only on what the plan can know: the
+            stored flexion and the rest pose.
 
     Raises:
-        ProblemError: If its joint is not possible.
+        ProblemError: If its joint is invalid.
     """
     rig = carriers.rig
     name = rig.names[bone]
@@ -91,10 +91,10 @@ def _stiffness(roles: Roles, name: str) -> float:
 
 
 def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat]:
-    """Return the front, left and up axes of a standing body, in the axes of a bone in that pose.
+    """Return the standing body's front, left and up axes, in a bone's standing axes.
 
     Returns:
-        These; and the local rotation of the bone there, since rest.
+        These axes, and the bone's local rotation in the standing pose, relative to rest.
     """
     here = roles.standing.get(bone.name, bone.matrix_local)
     back, rest = here.to_3x3().inverted_safe(), bone.matrix_local

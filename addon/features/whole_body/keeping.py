@@ -1,4 +1,4 @@
-"""Pinning bones while the animation plays: their places, and baking them to keys."""
+"""Pinning bones during playback: storing where they stay, and baking them to keys."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from .settings import (
 
 
 def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
-    """Pin a bone while the animation plays; return the names of the feet that stay with it.
+    """Pin a bone during playback; return the names of the feet that are pinned with it.
 
-    Its place is its current one. The first bone pinned at its place also keeps the feet as
-    animated, unless they are pinned otherwise.
+    It is pinned where it is now. The first bone pinned like this also pins the feet as animated,
+    unless they are already pinned.
 
     Args:
         armature: The armature.
-        bone: The bone, which is pinned.
+        bone: The bone, which is already pinned for posing.
         frames: An item of `FRAMES_ITEMS`.
 
     Raises:
-        ProblemError: If its body cannot be posed; nothing has changed then.
+        ProblemError: If its body can't be posed; nothing has changed then.
     """
-    planner.discard_if_outdated()  # Bones may have been renamed since.
+    planner.discard_if_outdated()  # Bones may have been renamed.
     pin, settings, roles = (
         pin_of(armature, bone),
         body_settings(armature),
@@ -86,7 +86,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
 
 
 def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Vec, Quat]:
-    """Return the shown place of a bone: its pinned point and its rotation, in world space."""
+    """Return the location of a bone's pinned point and the bone's rotation, in world space."""
     shown = armature.evaluated_get(updated())
     bone: Any = pose_bones(shown)[name]
     _, turn, _ = (shown.matrix_world @ bone.matrix).decompose()
@@ -107,19 +107,19 @@ def _planned(armature: bpy.types.Object) -> KeptBody | None:
 
 
 def pins_problem(armature: bpy.types.Object) -> str:
-    """Return why the pins of an armature have no effect while it plays; empty if they have one."""
+    """Return why an armature's pins have no effect in playback; empty if they do."""
     body = _planned(armature)
     return refusal_of(armature) if body is None else body.problem
 
 
 class DraggedPlace:
-    """The place of a pin that moves with its dragged bone.
+    """The stored location of a pin, which moves with its dragged bone.
 
-    Pins are removed and added meanwhile, so no reference to one is kept.
+    Pins may be removed and added meanwhile, so this keeps no reference to one.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
-        """Take the bone; nothing happens unless its pin has a place."""
+        """Set the bone; nothing happens unless its pin stores a location."""
         self._armature, self._bone = armature, bone
         pin = self._pin()
         self._start = ORIGIN if pin is None else vector(pin.location)
@@ -132,25 +132,25 @@ class DraggedPlace:
         return pin if pin.frames == PLACE else None
 
     def move_by(self, displacement: Vec) -> None:
-        """Move it in world space, relative to the start."""
+        """Move the location in world space, relative to the start."""
         pin = self._pin()
         if pin is not None:
             pin.location = add(self._start, displacement)
 
     def key(self) -> None:
-        """Key it if Auto Keying is on."""
+        """Key the location if Auto Keying is on."""
         pin = self._pin()
         if pin is not None:
             auto_key(pin, "location")
 
     def restore(self) -> None:
-        """Restore the pin's values from the start; it exists again."""
+        """Restore the pin's values from the start; the pin exists again."""
         if self._before:
             _paste(pin_of(self._armature, self._bone), self._before)
 
 
 def _copied(pin: FabrikPin) -> dict[str, object]:
-    """Return the data of a pin that its removal loses, besides the settings of the tool."""
+    """Return the values that are lost when a pin is removed, apart from tool settings."""
     location, rotation = tuple(pin.location), tuple(pin.rotation)
     return {
         "frames": pin.frames,
@@ -170,7 +170,7 @@ class Baked(NamedTuple):
 
     Attributes:
         bones: The number of bones.
-        distance: How far a joint is from where it was at most, in world space.
+        distance: Largest distance of a joint from where it was, in world space.
     """
 
     bones: int
@@ -178,10 +178,10 @@ class Baked(NamedTuple):
 
 
 def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> Baked:
-    """Key a body with pins as it is shown at each frame of the scene, and end the pins.
+    """Key a body with pins as shown at each frame of the scene, and end the pins.
 
     Raises:
-        ProblemError: If there is nothing to bake, or it cannot be keyed; nothing has changed then.
+        ProblemError: If there is nothing to bake, or it can't be keyed; nothing has changed then.
     """
     body = kept_body(skeleton_of(armature))
     if body is None:
@@ -206,7 +206,7 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
         for i, name in enumerate(names):
             rows = [row[i] for row, _ in seen]
             _key(pose_bones(armature)[name], frames, rows, bool(body.more) and i == 0)
-        # What is solved before the body is in the keys.
+        # Keys now replace what is solved before the body.
         for chain in planner.chains_in(armature):
             if not body.keeps.isdisjoint(chain.bones):
                 disable(armature, chain.item, scene.frame_start)
@@ -220,7 +220,6 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
 
 
 def _key(bone: Any, frames: Sequence[int], rows: Sequence[tuple[Quat, Vec]], moves: bool) -> None:
-    """Key the channels of a bone."""
     mode = mode_of(bone)
     name, _ = channel_of(mode)
     turns = [channel_values(mode, turn, list(getattr(bone, name))) for turn, _ in rows]

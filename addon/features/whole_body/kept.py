@@ -1,8 +1,8 @@
-"""A body whose pinned bones keep their places while the animation plays, solved at each update.
+"""A body whose pinned bones stay during playback, solved at each update.
 
-Each frame starts from the pose of the animation. Pinned bones go to their place, or stay where the
-animation has them, and the rest of the body follows with the least motion. So a frame depends only
-on itself.
+Each frame starts from the animated pose. Pinned bones go to a stored location, or stay where the
+animation puts them, and the rest of the body follows with the least motion. Each frame thus depends
+only on itself.
 """
 
 from __future__ import annotations
@@ -47,29 +47,30 @@ from ...plan.pre_pass import BoneInput, PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
-from .body import Body, BoneFacts, Wanted, bones_between, root_of
+from .body import Body, BoneFacts, BoneGoal, bones_between, root_of
 from .facts import facts_of
 from .roles import Roles, roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
 
 KEPT: Final = {"hips": 1000.0, "chest": 1000.0, "head": 10.0}
-"""How strictly parts of the body stay where the animation has them; the stiffness of a bone is 1. A
-limb does alone what it can: people who hold a rail bend the arm and walk on."""
+"""How strictly parts of the body stay as animated; a bone's stiffness is 1. A limb does as much
+as it can alone: people who hold a rail bend the arm and walk on."""
 
 
 Locks = tuple[object, ...]
 
 
 class KeptPin(NamedTuple):
-    """A bone that is pinned while the animation plays.
+    """A bone that is pinned during playback.
 
     Attributes:
         number: Its index in the list of pins.
         bone: The index of the bone.
         is_oriented: Whether its rotation is pinned too.
-        is_placed: Whether it goes to a stored place, instead of staying where the animation has it.
-        location_weights: How strictly its location is, along the axes of the armature.
-        rotation_weights: How strictly its rotation is, about them.
+        is_placed: Whether it goes to a stored location, instead of staying where the animation puts
+            it.
+        location_weights: How strictly its location is pinned, along the armature's axes.
+        rotation_weights: How strictly its rotation is pinned, about these axes.
     """
 
     number: int
@@ -84,8 +85,8 @@ class Place(NamedTuple):
     """The goal of a pinned bone at a frame.
 
     Attributes:
-        influence: How far it goes there from where the animation has it.
-        location: The location of its point, in world space.
+        influence: How far it goes there from where the animation puts it.
+        location: The location of its pinned point, in world space.
         rotation: The rotation of the bone, in world space.
     """
 
@@ -96,16 +97,16 @@ class Place(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class KeptBody(PrePassBone):
-    """A body with bones that are pinned while the animation plays.
+    """A body with bones that are pinned during playback.
 
     Attributes:
         within: Its bones, parents first.
         facts: Returns the properties of a bone, with the current locks and limits of an armature.
         pins: The pins.
-        staying: The bones that stay where the animation has them, each with how strictly.
+        staying: The bones that stay where the animation puts them, with weights.
         refusal: Why it can't be solved while its bones have constraints; empty if it can.
-        problem: Why it was not solved at the last update; empty if it was.
-        clavicle: The share of clavicles in the rotation of arms.
+        problem: Why it wasn't solved at the last update; empty if it was.
+        clavicle: The clavicles' share in the rotation of arms.
     """
 
     within: Sequence[int]
@@ -118,18 +119,18 @@ class KeptBody(PrePassBone):
     _found: tuple[Locks, dict[int, BoneFacts]] | None = None
 
     def __post_init__(self) -> None:
-        """Pose all of its joints, and the location of the first one if it may move."""
+        """Pose all joints, and the location of the first bone if it may move."""
         super().__post_init__()
         self.bones = [*self.within]
         self.ranges = ranges_of(self.bones)
-        # With a single pin, nothing holds the body that could be moved against it.
+        # A single pin doesn't hold a body that could move against it.
         if len(self.pins) > 1 and not _is_fixed(self.rig, self.bone):
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
     def locks_now(self, armature: bpy.types.Object) -> Locks:
-        """Return the locks of its bones, and their native IK settings.
+        """Return the bones' locks and native IK settings.
 
-        Blender doesn't notify of their changes.
+        Blender sends no notification when they change.
 
         Args:
             armature: The armature, or its copy that has them.
@@ -144,21 +145,20 @@ class KeptBody(PrePassBone):
         return tuple(locks)
 
     def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BoneFacts]:
-        """Return the properties of its bones with the current locks."""
         if self._found is None or self._found[0] != locks:
             self._found = locks, {bone: self.facts(armature, bone) for bone in self.bones}
         return self._found[1]
 
     def groups(self) -> list[str]:
-        """Return the paths of its pins, and of how a body follows them."""
+        """Return the paths of the pins, and of the settings for how the body follows."""
         return ["fabrik.whole_body", *[f"fabrik.pins[{pin.number}]" for pin in self.pins]]
 
     def needs(self) -> list[Point]:
-        """Return the points that it needs: none but the parent of its first bone."""
+        """Return the needed points: none but the parent of the first bone."""
         return []
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
-        """Return its FK pose and its places; None if none has any influence.
+        """Return the FK pose and the pinned places; None if no pin has any influence.
 
         Raises:
             ProblemError: If a pin's place is invalid.
@@ -171,7 +171,7 @@ class KeptBody(PrePassBone):
             raise ProblemError(self.refusal)
         rig = self.rig
         items = pins_of(snapshot.rigs[rig.uid])
-        if self.pins[-1].number >= len(items):  # The copy was made before a pin was added.
+        if self.pins[-1].number >= len(items):  # The copy is older than a pin.
             items = pins_of(rig.object)
         places = tuple([_place_of(items[pin.number]) for pin in self.pins if pin.is_placed])
         if not any(pin_place.influence for pin_place in places):
@@ -179,10 +179,10 @@ class KeptBody(PrePassBone):
         return self.inputs(snapshot, (self.locks_now(with_locks(snapshot, rig)), places))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return the rotations of its joints, and the location of the first one.
+        """Return the rotations of the joints, and the location of the first bone.
 
         Raises:
-            ProblemError: If it has no size, or a place is too far away.
+            ProblemError: If the body has no size, or a pin is too far away.
         """
         assert isinstance(inputs, BoneInput)
         with self._noting():
@@ -190,7 +190,7 @@ class KeptBody(PrePassBone):
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
-        """Note a problem, which the list of pins shows."""
+        """Note a problem, to be shown by the list of pins."""
         self.problem = ""
         try:
             yield
@@ -227,9 +227,9 @@ class KeptBody(PrePassBone):
         locations = {self.bone: moved} if self.more else NOTHING
         return SolveResult(inputs, self.bones, rotations, (), NOTHING, locations)
 
-    def _wanted(self, body: Body, to_armature: Frame, places: Sequence[Place]) -> list[Wanted]:
-        """Return the goals, in the space of the armature."""
-        wanted: list[Wanted] = []
+    def _wanted(self, body: Body, to_armature: Frame, places: Sequence[Place]) -> list[BoneGoal]:
+        """Return the goals, in armature space."""
+        wanted: list[BoneGoal] = []
         left = iter(places)
         turn = quat_of(orthonormalize(to_armature[0]) or quat_matrix(QUAT_IDENTITY))
         for pin in self.pins:
@@ -253,18 +253,18 @@ class KeptBody(PrePassBone):
                 rotation=rotation if pin.is_oriented else None,
                 rotation_weights=pin.rotation_weights,
             )
-            wanted.append(Wanted(pin.bone, goal))
+            wanted.append(BoneGoal(pin.bone, goal))
         for bone, weight in self.staying:
             pin_place, joint = body.head(bone), body.joint_of(bone)
             goal = WholeBodyGoal(
                 joint, pin_place, SOFT, location=pin_place, rotation=QUAT_IDENTITY, weight=weight
             )
-            wanted.append(Wanted(bone, goal))
+            wanted.append(BoneGoal(bone, goal))
         return wanted
 
 
 def kept_bodies(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[KeptBody]:
-    """Yield the body of an armature, if bones are pinned while the animation plays."""
+    """Yield an armature's body if bones are pinned during playback."""
     refusals = part(_Refusals)
     refusals.pop(rig.uid, None)
     try:
@@ -281,15 +281,15 @@ class _Refusals(dict[int, str]):
 
 
 def refusal_of(armature: bpy.types.Object) -> str:
-    """Return why an armature's body isn't in the current plan; empty if it is, or without one."""
+    """Return why an armature's body isn't in the current plan; empty if it is, or has no body."""
     return part(_Refusals).get(armature.session_uid, "")
 
 
 def kept_body(rig: Skeleton) -> KeptBody | None:
-    """Return the body of an armature with the bones that are pinned while the animation plays.
+    """Return an armature's body with the bones pinned during playback; None for none.
 
     Raises:
-        ProblemError: If it cannot be posed.
+        ProblemError: If it can't be posed.
     """
     armature = rig.object
     pins = [(i, pin) for i, pin in enumerate(pins_of(armature)) if pin.frames != POSING]
@@ -299,13 +299,13 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     kept = [_kept(rig, i, pin) for i, pin in pins]
     pulled = [pin.bone for pin in kept]
     roles = roles_of(armature, armature, up_axis, rig.names[pulled[0]])
-    roles.posture.clear()  # The animation has a posture: what follows pins changes it evenly.
+    roles.posture.clear()  # The animation has a posture; bones that follow pins change it evenly.
     carriers = Carriers(rig, armature)
     root = root_of(carriers, roles, pulled)
     staying = _staying(rig, roles)
     bones = bones_between(carriers, root, [*pulled, *staying])
     _refuse_apart(rig, pulled, bones)
-    # The rotation of a bone does not move its head.
+    # A bone's rotation doesn't move its head.
     turned = {p.bone for p in kept if p.is_oriented or rig.names[p.bone] not in roles.ends}
     return KeptBody(
         rig,
@@ -331,7 +331,7 @@ def _refuse_apart(rig: Skeleton, pulled: Sequence[int], bones: Sequence[int]) ->
 
 
 def _staying(rig: Skeleton, roles: Roles) -> dict[int, float]:
-    """Return the bones that stay where the animation has them, each with how strictly."""
+    """Return the bones that stay where the animation puts them, with weights."""
     named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
     return {rig.index[name]: weight for name, weight in named.items()}
 
@@ -349,7 +349,7 @@ def _kept(rig: Skeleton, index: int, pin: FabrikPin) -> KeptPin:
 
 
 def _constrained(rig: Skeleton, bone: int) -> str:
-    """Return a problem if anything but its channels poses a bone; empty if nothing does."""
+    """Return a problem if anything but its channels poses a bone; otherwise empty."""
     name = rig.names[bone]
     if not active_constraints(pose_bones(rig.object)[name]):
         return ""
@@ -367,10 +367,10 @@ def _is_fixed(rig: Skeleton, root: int) -> bool:
 
 
 def _place_of(pin: FabrikPin) -> Place:
-    """Return the place of a pin at this frame.
+    """Return the goal of a pin at this frame.
 
     Raises:
-        ProblemError: If its place is invalid.
+        ProblemError: If it is invalid.
     """
     influence = min(max(pin.influence, 0.0), 1.0)
     w, x, y, z = pin.rotation

@@ -101,7 +101,7 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
 
 
 def _draw_frames(row: Layout, armature: bpy.types.Object, pin: FabrikPin, bone: str) -> None:
-    """Draw when a bone is pinned, as a menu whose items store its place."""
+    """Draw when a bone is pinned, as a menu whose items store where it is."""
     label = row.enum_item_name(pin, "frames", pin.frames)
     menu = row.operator_menu_enum("fabrik.pin", "frames", text=label, translate=False)
     menu.bone, menu.kind, menu.armature = bone, pin.kind, armature.name
@@ -113,7 +113,7 @@ _handles: list[Any] = []
 
 
 def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
-    """Return the places of the shown armature's pins, and whether they pin rotations."""
+    """Return the locations of the shown armature's pins, and whether they pin rotations."""
     seen = _seen(context)
     if seen is None or not len(pins_of(seen[0])):
         return []
@@ -187,7 +187,7 @@ def _draw_dots() -> None:
             return
         colors, size = palette(context), RADIUS * pixel(context)
         dots = [
-            # Twice the area if the rotation is pinned as well.
+            # Doubles the dot's area if the rotation is pinned too.
             Dot(point, size * (sqrt(2.0) if is_oriented else 1.0), colors.pin)
             for point, is_oriented in shown_pins(context)
         ]

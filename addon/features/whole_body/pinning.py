@@ -1,4 +1,4 @@
-"""The bones pinned during a drag, and the bone that a pinned or dragged one stands for."""
+"""The bones pinned during a drag, and the bones that targets stand for."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Pin(NamedTuple):
     Attributes:
         bone: The index of the bone.
         is_oriented: Whether its rotation is pinned too.
-        location_weights: How strictly its location is, along the axes of the armature.
-        rotation_weights: How strictly its rotation is, about them.
-        foot: If it is toes, their foot, whose heel may rise; -1 for none.
+        location_weights: How strictly its location is pinned, along the armature's axes.
+        rotation_weights: How strictly its rotation is pinned, about these axes.
+        foot: The foot of toes, whose heel may rise; -1 for other bones.
     """
 
     bone: int
@@ -43,10 +43,10 @@ def meant_bone(
     chains: Sequence[PosedChain],
     bone: str,
 ) -> int:
-    """Return the bone to drag or pin for another one: a target stands for its hand or foot.
+    """Return the bone to drag or pin for another bone; a target stands for its hand or foot.
 
     Raises:
-        ProblemError: If it is of a hand or foot that no limb moves.
+        ProblemError: If it is the target of a hand or foot that no limb moves.
     """
     index = carriers.rig.index
     named = index[roles.named(bone)]
@@ -101,12 +101,12 @@ def pins_in(
 
 
 def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
-    """Return the feet that are about as low as the lowest one."""
+    """Return the feet that are about as low as the lowest foot."""
     bones, up = pose_bones(armature), roles.up
     lowest: dict[str, float] = {}
     for name in roles.feet:
         heads = [bone.head for bone in (bones[name], *bones[name].children_recursive)]
-        # Importers guess the tails of last bones.
+        # Importers guess the tails of the last bones.
         ends = heads if len(heads) > 1 else [*heads, bones[name].tail]
         lowest[name] = min(dot(vector(end), up) for end in ends)
     floor = min(lowest.values(), default=0.0) + STANDING_HEIGHT * roles.size

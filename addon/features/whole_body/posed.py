@@ -1,4 +1,4 @@
-"""The body of an armature at the start of a drag, which is posed in FK."""
+"""An armature's body at the start of a drag, to be posed in FK."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
-from .body import Body, Turning, Wanted, bones_between, rotation_of
+from .body import Body, BoneGoal, Turning, bones_between, rotation_of
 from .facts import facts_of
 from .response import Response
 from .roles import Roles
 
 MEASURED: Final = 5
-"""The most solutions where constraints carry the bones, so that Blender must evaluate each."""
+"""Maximum number of solutions where constraints carry the bones, so that Blender evaluates each."""
 
 TURNING: Final = {
     "COPY_ROTATION",
@@ -47,14 +47,14 @@ TURNING: Final = {
     "LIMIT_SCALE",
     "MAINTAIN_VOLUME",
 }
-"""The constraints of Blender that leave a bone where its channels have it."""
+"""Blender's constraints that leave a bone where its channels put it."""
 
 
 class PosedBody(Body):
-    """The bones between the root of a body and everything being pulled.
+    """The bones from a body's root to everything being pulled.
 
     Attributes:
-        is_exact: Whether only the channels pose it, so that the solver's pose is shown.
+        is_exact: Whether only channels pose it, so that it shows the solver's pose.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class PosedBody(Body):
         posed: Collection[int] = (),
         kept: Collection[int] = (),
     ) -> None:
-        """Read the pose of the bones from the root of the body to those that are pulled.
+        """Read the pose of the bones from the body's root to those being pulled.
 
-        The channels of those that constraints pose don't show their pose (``posed``); some of them
-        follow their parent (``kept``).
+        ``posed`` are bones whose channels don't show their pose, because constraints pose them. Of
+        these, ``kept`` follow their parent.
 
         Raises:
-            ProblemError: If it cannot be posed.
+            ProblemError: If the body can't be posed.
         """
         rig = skeleton_of(armature)
         self._armature, self._is_posed = armature, posed
@@ -110,7 +110,7 @@ class PosedBody(Body):
         self.is_exact = self._follows_channels()
 
     def _shown_turn(self, bone: int, frames: Mapping[int, Frame]) -> Quat:
-        """Return the shown rotation of a bone, as a channel value."""
+        """Return a bone's shown rotation as a channel value."""
         if bone not in self._is_posed:
             return self._rotations[bone].turn
         parent = self.rig.parents[bone]
@@ -122,7 +122,7 @@ class PosedBody(Body):
     def _shown_location(
         self, bone: int, root: int, frames: Mapping[int, Frame], above: Frame
     ) -> Vec:
-        """Return the shown location of a bone, as a channel value."""
+        """Return a bone's shown location as a channel value."""
         if bone != root:
             return ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
         if bone not in self._is_posed:
@@ -135,7 +135,7 @@ class PosedBody(Body):
         return pose_bones(self._armature)[self.rig.names[bone]]
 
     def holder(self, bone: int) -> str:
-        """Return the name of the constraint that determines where a bone is; empty without one."""
+        """Return the constraint that determines a bone's location; empty without one."""
         constraints = active_constraints(self._bone(bone))
         return next((con.name for con in constraints if con.type not in TURNING), "")
 
@@ -146,9 +146,10 @@ class PosedBody(Body):
         return any(bone.lock_location) or animation.has_driver(self._armature, bone, "location")
 
     def _follows_channels(self) -> bool:
-        """Return whether only the channels pose the body, as for most skeletons.
+        """Return whether only channels pose the body, as in most skeletons.
 
-        Constraints that agree with the channels at the press do so in no other pose.
+        Constraints that agree with the channels at the start of the drag may not do so in other
+        poses.
         """
         parents = self.rig.parents
         if any(active_constraints(self._bone(bone)) for bone in self.bones):
@@ -166,17 +167,17 @@ class PosedBody(Body):
     def pose(
         self,
         solver: WholeBody,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[BoneGoal],
         support: Support | None,
         write: Callable[[WholeBodyPose], None],
         response: Response,
         near: float,
         turning: Turning | None,
     ) -> WholeBodyPose:
-        """Write the pose in which the goals are met as Blender computes it, and return it.
+        """Write the pose that meets the goals as Blender computes it, and return it.
 
-        Dragged points may miss by ``near``, as a fraction of the size of the body. For ``turning``
-        see `solve`.
+        Dragged points may miss by ``near``, as a fraction of the body's size. For ``turning`` see
+        `solve`.
         """
         written: WholeBodyPose | None = None
 
@@ -192,7 +193,7 @@ class PosedBody(Body):
         else:
             rounds = 1 + MEASURED
             pose = self.solve(solver, wanted, support, shown, rounds, response, near, turning)
-        if pose is not written:  # To write it again would have Blender evaluate it again.
+        if pose is not written:  # Writing again would evaluate it again.
             write(pose)
         return pose
 
@@ -203,7 +204,7 @@ class PosedBody(Body):
 
         Args:
             pose: The pose.
-            without: The bones that something else poses.
+            without: The bones to leave, because something else poses them.
         """
         for bone, turn in self.turned(pose).items():
             if bone not in without:
@@ -212,14 +213,14 @@ class PosedBody(Body):
             self._bone(self.root).location = self.moved(pose)
 
     def restore(self) -> None:
-        """Pose the bones as at the press."""
+        """Restore the pose from the start of the drag."""
         for bone in self.joints:
             self._rotations[bone].restore()
         if self.can_move:
             self._bone(self.root).location = self._start
 
     def channels(self, bones: Collection[int]) -> list[tuple[Any, str]]:
-        """Return the channels set by posing some bones: each pose bone, and the channel's name."""
+        """Return the channels that posing the bones sets: pose bones and channel names."""
         channels = [
             (self._bone(bone), self._rotations[bone].channel)
             for bone in self.joints

@@ -1,4 +1,4 @@
-"""Where points of a body are shown, compared with where the solver was asked to put them."""
+"""Where a body's points are shown, compared with where the solver was asked to put them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Final
 from fabrik_solver.core.vectors import Vec
 
 LEAST: Final = 0.5
-"""The least fraction of the expected movement that points must show, for it to determine the
-derivative. A smaller one would ask for many times the desired movement."""
+"""The least fraction of the expected movement that points must show to determine the derivative.
+A smaller fraction would ask for many times the desired movement."""
 
 
 class Response:
-    """How shown points follow the requested ones, learned from poses tried.
+    """How shown points follow requested points, learned from tried poses.
 
-    Where constraints carry the bones, or scales shear them, the shown pose isn't the solved one.
-    Each try that missed improves the inverse of the derivative of the shown points by Broyden's
-    method. Source: "A class of methods for solving nonlinear simultaneous equations", 1965. All
-    points are in the space of the armature.
+    Where constraints carry the bones, or scales shear them, the shown pose isn't the solved pose.
+    Each try that missed improves the inverse of the shown points' derivative by Broyden's method.
+    All points are in armature space. Source: "A class of methods for solving nonlinear simultaneous
+    equations", 1965.
     """
 
     def __init__(self, points: Sequence[Vec]) -> None:
-        """Expect that all points go where they are asked to, from where they are shown."""
+        """Expect all points to go where they are asked to, from where they are shown."""
         self._points = _numbers(points)
         self.forget()
 
@@ -51,7 +51,7 @@ class Response:
         Args:
             asked: The requested positions.
             shown: The shown positions.
-            is_regular: Whether this determines the derivative. If not, each point is next moved
+            is_regular: Whether this determines the derivative. If not, each point next moves
                 further by the distance it missed.
         """
         there, here = _numbers(asked), _numbers(shown)

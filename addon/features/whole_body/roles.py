@@ -1,4 +1,4 @@
-"""The roles of a body's bones: which bend, which are stiff, and where they are dragged."""
+"""The roles of a body's bones: which bones bend or are stiff, and where they are dragged."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ...body.looking import body_of
 from .posture import Part
 
 ARM: Final = 0.1
-"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A trunk
-carries twelve times what an arm does (`LIMB_MASSES`); one half as stiff as a spine would have the
-body lean away from a hand that is raised."""
+"""The stiffness of elbows and shoulders: people move the arm first to reach something. A trunk
+carries twelve times as much as an arm (`LIMB_MASSES`). If an arm were half as stiff as a spine,
+the body would lean away from a raised hand."""
 
 CLAVICLE: Final = 2.0
-"""The stiffness of a clavicle against leaving its share in the rotation of the arm."""
+"""The stiffness of a clavicle against leaving its share in the arm's rotation."""
 
 STANDING_HEIGHT: Final = 0.05
-"""How much higher than the lowest foot a standing foot may be, as a fraction of the character's
+"""Maximum height of a standing foot above the lowest foot, as a fraction of the character's
 size."""
 
 TRUNK_MASS, HEAD_MASS = 0.435, 0.069
 LIMB_MASSES: Final = {"ARM": (0.027, 0.016, 0.006), "LEG": (0.142, 0.043, 0.014)}
-"""The shares of the mass of a person: the trunk, the head, and the first half, second half and end
-of a limb. Source: P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters”,
-1996."""
+"""The mass of a person's trunk, head, and each limb's first half, second half and end, as
+fractions. Source: P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia
+parameters”, 1996."""
 
 
 @dataclass
@@ -51,22 +51,22 @@ class Roles:
         hands: The hands and front feet of arms.
         feet: The feet of legs.
         stiffness: The stiffness of bones that differ from 1.
-        posture: How bones of a person bend.
-        front: The forward direction, in the space of the armature.
-        standing: The matrices of the bones in the examined pose, in that space; empty for the rest
+        posture: How a person's bones bend.
+        front: The forward direction, in armature space.
+        standing: The armature-space matrices of bones in the examined pose; empty for the rest
             pose.
-        rigid: The bones that only carry others.
+        rigid: The bones that only carry other bones.
         hinges: The bones below elbows and knees.
-        follows: The upper arm whose swing a clavicle shares.
+        follows: The upper arm whose swing each clavicle shares.
         arms: The first bones of arms.
-        masses: The masses of bones, as shares of the whole.
-        after: The bone at whose head the mass of a bone ends.
-        parts: The part of the body that a bone belongs to.
-        reached: The last bones of limbs by the hands and feet that only IK binds to them.
-        controls: The only bones that rotate; empty if any may.
-        named: Returns the bone that another one is for, as a control is for what it controls.
-        up: The direction up, in the space of the armature.
-        size: The size of the body in that space; 0 if none is recognized.
+        masses: The masses of bones, as fractions of the total.
+        after: The bone at whose head each bone's mass ends.
+        parts: The part of the body that each bone belongs to.
+        reached: The last bones of limbs, by the hands and feet that only IK attaches to them.
+        controls: The only bones that rotate; empty if any bone may.
+        named: Returns the bone that another bone stands for, as a control does for its deform bone.
+        up: The up direction, in armature space.
+        size: The size of the body in armature space; 0 if no body is recognized.
     """
 
     hips: str = ""
@@ -93,18 +93,18 @@ class Roles:
 
     @property
     def ends(self) -> list[str]:
-        """The bones that are dragged and pinned at their heads."""
+        """Names of the bones that are dragged and pinned at their heads."""
         return [name for name in (*self.hands, *self.feet, self.head, self.hips) if name]
 
     def grip(self, rig: Skeleton, bone: int) -> Vec:
-        """Return the point of a bone that is dragged and pinned, in the bone's space.
+        """Return the point at which a bone is dragged and pinned, in the bone's space.
 
-        Importers guess tails: other bones end where the next one begins.
+        Other bones end where the next bone begins, because importers guess tails.
         """
         return ORIGIN if rig.names[bone] in self.ends else end_within(rig, bone)
 
     def pinned_end(self, bone: Any) -> Vector:
-        """Return the point of a pose bone that is dragged and pinned, in the armature's space."""
+        """Return the point at which a pose bone is dragged and pinned, in armature space."""
         rig = skeleton_of(bone.id_data.original)
         return bone.matrix @ Vector(self.grip(rig, rig.index[bone.name]))
 
@@ -115,16 +115,16 @@ def roles_of(
     up_axis: str = "",
     bone: str = "",
 ) -> Roles:
-    """Return the roles of the bones of an armature, as its body is recognized.
+    """Return the roles of an armature's bones, as found by recognizing its body.
 
-    Bones that only copy others leave their roles to these, and bones carried by controls to their
+    Bones that only copy others pass their roles to these, and bones carried by controls to their
     controls.
 
     Args:
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
-        up_axis: The axis of the armature that points up. Empty: the one that does at present.
-        bone: A bone of the body, if there may be several in the armature.
+        up_axis: The armature's axis that points up; empty for the current one.
+        bone: A bone of the body, as an armature may have several.
     """
     if shown is None:
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -146,7 +146,7 @@ def roles_of(
 
 
 def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str, Part]:
-    """Return how posing bones bend; a bone that poses several of a part bends as all of them."""
+    """Return how posing bones bend; a bone that poses several of a part bends like all of them."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
         previous = joined.get(posers[name])
@@ -157,10 +157,10 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
 
 
 def _is_person(body: Body) -> bool:
-    """Return whether a body is visibly built like a person, to which `PERSON` applies.
+    """Return whether a body is visibly built like a person, so that `PERSON` applies.
 
-    Names or its shape show where it faces, and it stands upright on two legs of a thigh and a shin.
-    The legs of birds and dinosaurs have another bone before the foot, or carry a trunk that is more
+    Its names or shape show where it faces. It stands upright on two legs, each with a thigh and a
+    shin. The legs of birds and dinosaurs have another bone before the foot, or their trunk is more
     level than upright.
     """
     anatomy = body.anatomy
@@ -194,13 +194,13 @@ class _Finder:
             return
         chest = body.chest if body.chest >= 0 else len(anatomy.spine) - 1
         self._trunk(body.pelvis, anatomy.spine[: chest + 1])
-        lowest = anatomy.hips  # What is between it and the pelvis moves with that.
+        lowest = anatomy.hips  # Bones between it and the pelvis move with the pelvis.
         while lowest != body.pelvis:
             self.roles.rigid.add(self.names[lowest])
             lowest = body.bones[lowest].parent
         self._neck(anatomy.spine[chest + 1 :], anatomy.head)
         for limb in anatomy.limbs:
-            trimmed, reached = body.without_loose(limb)  # IK holds on to it.
+            trimmed, reached = body.without_loose(limb)  # IK holds the rest in place.
             if reached:
                 self.roles.reached[reached] = self.names[limb.bones[-1]]
             self._limb(trimmed)
@@ -209,13 +209,13 @@ class _Finder:
         return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
     def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
-        """Make a bone bend like a part of a person."""
+        """Make a bone bend like a person's part."""
         if not self._is_person:
             return
         self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)
 
     def _share(self, bones: list[int], end: int, kind: str) -> None:
-        """Share the stiffness of a part among its bones: a longer one bends more."""
+        """Share the stiffness of a part among its bones: longer bones bend more."""
         chain = [*bones, end] if end >= 0 else bones
         lengths = [self._length(a, b) for a, b in pairwise(chain)]
         if len(lengths) < len(bones):

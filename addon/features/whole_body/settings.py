@@ -52,7 +52,7 @@ FRAMES_ITEMS = (
 )
 
 AFTER = {NONE: LOCATION, LOCATION: BOTH, BOTH: NONE}
-"""The pin after each, as the key P goes through them."""
+"""The next kind of pin, as the key P cycles through them."""
 
 FULL_BODY, BODY_PART, BONE = "FULL_BODY", "BODY_PART", "BONE"
 
@@ -80,7 +80,7 @@ MASS: Definition = defined(
 """A property of the bone, as its joint's are."""
 
 CLAVICLE_SHARE = 0.11
-"""The share of a clavicle in the rotation of a raised arm, as measured in captures."""
+"""The clavicle's share in the rotation of a raised arm, as measured in captures."""
 
 
 class FabrikPin(bpy.types.PropertyGroup):
@@ -201,7 +201,7 @@ def pin_of(armature: bpy.types.Object, bone: str) -> FabrikPin:
 
 
 def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
-    """Pin a bone, or free it; the weights of a pin that it has already are kept."""
+    """Pin or unpin a bone; an existing pin keeps its weights."""
     pins = pins_of(armature)
     names = [pinned_bone(armature, pin) or pin.bone for pin in pins]
     index = names.index(bone) if bone in names else -1
@@ -212,12 +212,12 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     pin = pins[index] if index >= 0 else pins.add()
     pin.name = pin.bone = bone
     pin.kind = kind
-    cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # By which it is found if renamed.
+    cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # To find it if renamed.
     part(DeferredWrites).storing.clear()
 
 
 def kept_pins(settings: FabrikSettings) -> object:
-    """Return the pins of an armature that have an effect during playback, for the plan."""
+    """Return the pins of an armature that have an effect in playback, for the plan."""
     pins: ItemList[FabrikPin] = cast(Any, settings).pins
     kept = [(i, pin) for i, pin in enumerate(pins) if pin.frames != POSING]
     weights = [(*pin.location_weights, *pin.rotation_weights) for _, pin in kept]

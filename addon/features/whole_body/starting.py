@@ -19,12 +19,12 @@ from .targets import posed_chains
 def begin(
     armature: bpy.types.Object, bone: str, whole_body: bool, side: OtherSide | None = None
 ) -> WholeBodyDrag | None:
-    """Start dragging a bone with the whole body, if bones are pinned or the user requested it.
+    """Start dragging a bone with the whole body, if pins exist or the user requested it.
 
     The bone on the other side is dragged as well, if there is one.
 
     Raises:
-        ProblemError: If it cannot be dragged.
+        ProblemError: If it can't be dragged.
     """
     pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
     if not pinned and not whole_body:
@@ -44,7 +44,7 @@ def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone
     ends = [rig.index[name] for name in roles.ends]
     if not ends or not roles.hips:
         return True
-    if roles.controls:  # While limbs are in IK, they do not follow the body.
+    if roles.controls:  # Limbs in IK don't follow the body.
         return bone in roles.controls or bool(body_of(armature, bone).meant(bone))
     carriers = Carriers(rig, shown)
     meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)

@@ -1,4 +1,4 @@
-"""Limbs posed by constraints: their targets and poles move to produce the desired pose."""
+"""Limbs posed by constraints, whose targets and poles move to produce a pose."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from ...settings.properties import settings
 
 
 class PosedChain(NamedTuple):
-    """Bones that a constraint poses, one of this extension or of Blender's own IK.
+    """Bones posed by a constraint of this extension, or by Blender's IK.
 
     Attributes:
         bones: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
-        target: The target that the tip reaches for; None if it doesn't, or the ground places the
+        target: The target that the tip reaches for; None if it has none, or if the ground moves the
             tip.
         offset: The frame of the tip in the space of the target; None if the tip is at the target.
-        lift: How far the goal is from the target, in world space.
-        pole: The pole target, if there is one.
-        is_oriented: Whether the last bone takes the rotation of the target.
+        lift: The goal's offset from the target, in world space.
+        pole: The pole target; None without one.
+        is_oriented: Whether the last bone copies the target's rotation.
         influence: The influence of the constraint.
         weight: Its weight relative to others.
     """
@@ -74,7 +74,7 @@ class PosedChain(NamedTuple):
 
 
 def posed_chains(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object) -> list[PosedChain]:
-    """Return the chains of an armature that constraints pose."""
+    """Return an armature's chains that constraints pose."""
     items = settings(armature).constraints
     chains: list[PosedChain] = []
     for chain in chains_in(armature):
@@ -101,7 +101,7 @@ def posed_chains(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object) -> 
 
 
 def _native_chains(armature: bpy.types.Object) -> Iterator[PosedChain]:
-    """Yield the chains that Blender's own IK poses."""
+    """Yield the chains that Blender's IK poses."""
     rig = skeleton_of(armature)
     for bone in pose_bones(armature):
         for con in active_constraints(bone) if bone.constraints else ():
@@ -129,19 +129,19 @@ def _point(ob: bpy.types.Object | None, bone: str) -> Point | None:
 
 
 class MovedControl:
-    """A target or pole, an object or a bone, that moves along with a body.
+    """A target or pole, an object or a bone, that moves with a body.
 
     Attributes:
         point: The object or bone.
-        place: Its origin at the press, in world space.
-        axes: Its axes at the press, in world space.
+        place: Its origin at the start of the drag, in world space.
+        axes: Its axes at the start of the drag, in world space.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
-        """Read its place; ``turns`` says whether it rotates as well.
+        """Read where it is; ``turns`` is whether it also rotates.
 
         Raises:
-            ProblemError: If it cannot be moved.
+            ProblemError: If it can't be moved.
         """
         refuse_unmovable(point, turns)
         refuse_held(point)
@@ -160,7 +160,7 @@ class MovedControl:
         self._rotation = PosedRotation(self._owner)
 
     def move(self, offset: Vec, change: Quat = QUAT_IDENTITY) -> None:
-        """Move it in world space since the press, and rotate it if it may."""
+        """Move it in world space, relative to the start of the drag, and rotate it if allowed."""
         there = add(self._location, mat_apply(self._to_location, offset))
         locks = self._owner.lock_location
         values = zip(self._location, there, locks, strict=True)
@@ -175,7 +175,7 @@ class MovedControl:
         self._rotation.restore()
 
     def channels(self) -> list[tuple[object, str]]:
-        """Return the channels that moving it sets."""
+        """Return the channels that moving it changes."""
         names = ["location", *([self._rotation.channel] if self._turns else [])]
         return [(self._owner, name) for name in names]
 
@@ -184,13 +184,13 @@ class DrivenChain:
     """A chain that a constraint poses, whose target and pole move with the body.
 
     Attributes:
-        chain: The constraint.
+        chain: The bones and their constraint.
         target: Its target.
-        pole: Its pole, if there is one that moves.
+        pole: Its pole; None if it has none that moves.
         goal: The tip's goal from its target, in world space.
-        aim: The same in the space of the armature.
-        tip: Its tip as shown at the press, in that space.
-        is_settled: Whether target and pole alone decide the pose of its bones.
+        aim: The same goal in armature space.
+        tip: Its tip as shown at the start of the drag, in armature space.
+        is_settled: Whether target and pole alone determine the pose of its bones.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class DrivenChain:
         """Read a chain.
 
         Raises:
-            ProblemError: If its target cannot be moved.
+            ProblemError: If its target can't be moved.
         """
         self.chain = chain
         self.target = MovedControl(depsgraph, target, chain.is_oriented)
@@ -223,11 +223,11 @@ class DrivenChain:
         self.is_settled = bending == 2 and self.pole is not None and chain.influence == 1.0
 
     def move(self, tip: Vec, change: Quat) -> None:
-        """Move the target so that its tip goes to a place in world space.
+        """Move the target so that the tip goes to a point in world space.
 
         Args:
-            tip: The place.
-            change: The rotation of the target since the press, in world space.
+            tip: The point.
+            change: The rotation of the target since the start of the drag, in world space.
         """
         turned = change if self.chain.is_oriented else QUAT_IDENTITY
         lever = sub(self.target.place, self.goal)
@@ -235,12 +235,12 @@ class DrivenChain:
         self.target.move(sub(there, self.target.place), turned)
 
     def move_pole(self, origin: Vec, moved: Vec, change: Quat) -> None:
-        """Move the pole along with the first bone of the limb.
+        """Move the pole with the limb's first bone.
 
         Args:
-            origin: The head of the bone at the press, in world space.
-            moved: Where it is now.
-            change: The rotation of the bone since the press, in world space.
+            origin: The head of the bone at the start of the drag, in world space.
+            moved: Its current location, in world space.
+            change: The rotation of the bone since the start of the drag, in world space.
         """
         if self.pole is not None:
             there = add(moved, rotate(change, sub(self.pole.place, origin)))
@@ -258,15 +258,15 @@ def driven_chains(
     chains: Iterable[PosedChain],
     body: Collection[int],
 ) -> list[DrivenChain]:
-    """Return the limbs whose targets can move along with a body.
+    """Return the limbs whose targets can move with a body.
 
-    Targets parented to the body, or unmovable ones, are left out.
+    Omits targets that are parented to the body or can't be moved.
 
     Args:
         depsgraph: The evaluated depsgraph.
         armature: The armature.
-        chains: The constraints that pose bones of it.
-        body: The bones of the body, with all below them.
+        chains: The constraints that pose its bones.
+        body: The body's bones, with all their descendants.
     """
     shown = armature.evaluated_get(depsgraph)
     limbs: list[DrivenChain] = []

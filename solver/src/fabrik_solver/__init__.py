@@ -2,8 +2,8 @@
 
 `core` solves: FABRIK for chains of any length, a closed form for two bones, CCD, joint limits, and
 whole bodies whose chains share bones. `motion` builds on it: contacts of captured feet, feet on the
-ground, walks, ropes, waves and look-at. Both need nothing but Python's standard library. The wheels
-for common platforms contain them compiled by mypyc, with the same results to the last bit.
+ground, walks, ropes, waves and look-at. Both only need Python's standard library. The wheels for
+common platforms contain them compiled by mypyc, with the same results to the last bit.
 """
 
 from .core import *  # noqa: F403

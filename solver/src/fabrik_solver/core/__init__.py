@@ -1,6 +1,6 @@
 """The solver: computes joint positions, then bone rotations, in plain Python on tuples of floats.
 
-Nothing here imports bpy, mathutils or numpy, so it runs, is tested and compiles without Blender.
+Nothing here imports bpy, mathutils or numpy, so it can be run, tested and compiled without Blender.
 """
 
 from .bend import RestBend

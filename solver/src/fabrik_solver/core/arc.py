@@ -1,4 +1,4 @@
-"""The chain as an arc, or a zigzag: the same angle at all its joints."""
+"""A chain as an arc or zigzag, with the same angle at all its joints."""
 
 from collections.abc import Sequence
 from math import cos, fsum, hypot, pi, sin, sqrt
@@ -7,10 +7,10 @@ from typing import Final
 from .vectors import Vec, add, scaled
 
 CLOSED: Final = 1e-6
-"""Ends nearer than this close to a ring without a chord."""
+"""Ends closer than this count as a closed ring, which has no chord."""
 
 STEPS: Final = 32
-"""The number of angles sampled up to half a turn, to bracket a zigzag's angle."""
+"""Number of angles sampled up to half a turn, to bracket a zigzag's angle."""
 
 
 def arc(
@@ -41,16 +41,16 @@ def arc(
 
 
 def chord_of(half: float) -> float:
-    """Return the chord of an arc of length 1 that turns by twice the angle."""
+    """Return the chord of an arc of length 1 that turns by twice the given angle."""
     return sin(half) / half if half > 1e-6 else 1.0
 
 
 def half_turn(chord: float) -> float:
     """Return half the angle of an arc of length 1 whose ends are ``chord`` apart.
 
-    The chord is nearly linear in the square of the angle. Two terms of the inverse series and one
-    step of Newton's method are exact to 1.5 % for a ring. From a chord of 0.3 on, they are exact to
-    0.2 %.
+    The chord is nearly linear in the square of the angle. It uses two terms of the inverse series
+    and one step of Newton's method. They are accurate to 1.5 % for a ring, and to 0.2 % for chords
+    from 0.3 on.
     """
     square = 6.0 * max(0.0, 1.0 - chord)
     square += 0.05 * square * square
@@ -75,7 +75,7 @@ def _flat_arc(
 
 
 def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> float:
-    """Return the least joint angle that leaves the ends ``chord`` apart, or as near as possible."""
+    """Return the least joint angle that puts the ends ``chord`` apart, or as close as possible."""
     high, nearest = 0.0, fsum(lengths)
     for step in range(1, STEPS + 1):
         angle = pi * step / STEPS
@@ -95,9 +95,9 @@ def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> f
 
 
 def _arc_angle(lengths: list[float], chord: float) -> float:
-    """Return the joint angle that leaves the ends ``chord`` apart, or as near as possible.
+    """Return the joint angle that puts the ends ``chord`` apart, or as close as possible.
 
-    The chord shrinks monotonically up to the angle where the ends are nearest. Bracketed Newton
+    The chord shrinks monotonically up to the angle with the closest ends. Bracketed Newton
     iteration finds the angle, starting from the circular arc of many short bones.
     """
     count, low, high = len(lengths), 0.0, _nearest_angle(lengths)
@@ -120,10 +120,10 @@ def _arc_angle(lengths: list[float], chord: float) -> float:
 
 
 def _nearest_angle(lengths: list[float]) -> float:
-    """Return the joint angle at which the ends of the chain are nearest.
+    """Return the joint angle at which the ends of the chain are closest.
 
-    Equal bones close to a ring. With other bones the ends may part again earlier, but never below π
-    / (n − 1) at each joint; bisection finds the angle from there.
+    Equal bones close to a ring. With unequal bones the ends may part again earlier, but never below
+    π / (n − 1) at each joint. Bisection finds the angle from there.
     """
     low, high = pi / max(1, len(lengths) - 1), 2.0 * pi / len(lengths)
     if low >= high or not _ends_part(lengths, high):
@@ -138,7 +138,7 @@ def _nearest_angle(lengths: list[float]) -> float:
 
 
 def _ends_part(lengths: list[float], angle: float) -> bool:
-    """Return whether the chord grows with the angle: the sign of its derivative."""
+    """Return whether the chord grows with the angle, from the sign of its derivative."""
     x, y, dx, dy = _tip_motion(lengths, angle)
     return x * dx + y * dy > 0.0
 

@@ -1,4 +1,4 @@
-"""An articulated body: its bones at the start of a drag, their goals, and the poses they take.
+"""An articulated body: its bones at the start of a drag, their goals, and their poses.
 
 Everything is in one space with one unit of length; rotations are unit quaternions. Internally,
 lengths are in body sizes, relative to the first root. “At the start” is when the drag begins.
@@ -36,16 +36,15 @@ SOFT: Final = 3
 START_BEND: Final = 1.0
 """The smallest bend of a limb at the start of the search, in radians.
 
-From a crouch the springs can move the body up or down. From straight knees, pulling the head down
-would bend the back first, until the limits of the thighs keep the knees from bending.
-"""
+From a crouch the springs can move the body up or down. If the knees were straight, pulling the
+head down would bend the back first, until the thighs' limits keep the knees straight."""
 
 BACK: Final = 0.3
-"""How far the bone above rotates the other way, as a fraction of that bend. With one half, limbs
-are compressed along their line, but thighs begin at limits that keep knees from bending."""
+"""How far the bone above rotates the other way, as a fraction of that bend. At one half, limbs
+are compressed along their line, but thighs would start at limits that keep knees from bending."""
 
 SHARED: Final = 3.0
-"""The stiffness factor of a joint that deviates from its share of another joint's swing."""
+"""The stiffness factor of a joint against leaving its share of another joint's swing."""
 
 
 Onset = tuple[float, float]
@@ -54,11 +53,12 @@ Onset = tuple[float, float]
 
 @final
 class Resistance:
-    """Resistance to the rotation of a joint about one axis, in addition to its stiffness.
+    """Resistance to a joint's rotation about one axis, in addition to its stiffness.
 
     Attributes:
         axis: The unit axis, in the joint's axes at the start.
-        negative: The resistance to a negative component of the rotation vector since the start.
+        negative: The onsets of resistance to a negative component of the rotation vector since the
+            start.
         positive: The same for a positive component.
     """
 
@@ -91,8 +91,8 @@ class Link:
         joints: The joints.
         axes: The axis of each joint times its share, in the joint's axes at the start. The spring
             resists the sum of the rotation vectors' components along them.
-        low: The sum below which it resists, at most 0, in radians.
-        high: The sum above which it resists, at least 0, in radians.
+        low: The sum below which the spring resists, at most 0, in radians.
+        high: The sum above which the spring resists, at least 0, in radians.
         stiffness: The weight of the squared excess.
     """
 
@@ -113,14 +113,14 @@ class Link:
         self.stiffness = stiffness
 
     def stretched(self, turns: Sequence[Quat]) -> float:
-        """Return the sum in a pose."""
+        """Return the sum of the components in a pose."""
         total = 0.0
         for joint, axis in zip(self.joints, self.axes, strict=True):
             total += dot(quat_log(turns[joint]), axis)
         return total
 
     def excess(self, value: float) -> float:
-        """Return how far a sum is outside the range that the spring doesn't resist."""
+        """Return how far a sum exceeds the range in which the spring is slack."""
         return value - min(max(value, self.low), self.high)
 
 
@@ -131,7 +131,7 @@ class WholeBodyJoint:
     Everything is in one space with one unit of length; rotations are unit quaternions.
 
     Attributes:
-        parent: Index of the parent, less than its own; below 0 for a root.
+        parent: Index of the parent, less than that of the bone; below 0 for a root.
         head: Its pivot at the start.
         axes: Its axes at the start.
         is_free: Whether it can move as well as rotate; only for a root.
@@ -140,9 +140,9 @@ class WholeBodyJoint:
         resistances: Further resistances to its rotation.
         limit: The allowed rotations; None for any.
         rotation: Its rotation at the start, in the axes of the limit.
-        preferred: The axis about which it bends when its limb is compressed, in its local axes.
+        preferred: The axis about which it bends when its limb is compressed, in local axes.
         follows: The descendant whose swing it shares; below 0 for none.
-        share: Its fraction of their combined rotation, from 0 to below 1.
+        share: Its fraction of the combined rotation, from 0 to below 1.
         mass: Its mass.
         center: Its center of mass at the start.
     """
@@ -182,7 +182,6 @@ class WholeBodyJoint:
         mass: float = 0.0,
         center: Vec = ORIGIN,
     ) -> None:
-        """Store the bone as it is at the start."""
         self.parent = parent
         self.head = head
         self.axes = axes
@@ -248,13 +247,13 @@ class Placement:
 
 @final
 class Articulation:
-    """The bones of a body, and which of them the goals can move.
+    """The bones of a body, and which of them move for the goals.
 
     Attributes:
         joints: The bones, parents first.
         heads: Their pivots at the start.
-        moving: For each bone, whether a goal is on it or below it.
-        order: The indices of those bones.
+        moving: For each bone, whether it or a descendant has a goal.
+        order: The indices of the moving bones.
         follower: For each joint, the joint that shares its swing; -1 for none.
         mass: The total mass of the bones.
         stiffness: The stiffness of each joint against rotation that it doesn't share.
@@ -284,15 +283,15 @@ class Articulation:
         size: float,
         is_balanced: bool,
     ) -> None:
-        """Take the bones.
+        """Set up the bones.
 
         Args:
             joints: The bones, parents first.
             ends: The bones with goals.
             origin: The point that becomes the origin.
             size: The length that becomes the unit.
-            is_balanced: Whether the search needs the center of mass, and so all bones. Otherwise
-                bones that no goal moves, such as most fingers, are left out.
+            is_balanced: Whether the search needs the center of mass, and thus all bones. Otherwise
+                bones that no goal moves are left out, such as most fingers.
         """
         self.joints = joints
         self.origin = origin
@@ -353,7 +352,7 @@ class Articulation:
         self._carry(pose, [index for index in range(len(self.joints)) if index not in placed])
 
     def _carry(self, pose: Placement, indices: list[int]) -> None:
-        """Compute joints in order; their parents come before them or are already computed."""
+        """Compute joints in order; their parents come first or are already computed."""
         joints, moving, levers, backs = self.joints, self.moving, self._levers, self._backs
         heads, axes, changes, turns = pose.heads, pose.axes, pose.changes, pose.turns
         for index in indices:
@@ -399,8 +398,8 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.
 
-        The bone above a joint rotates the other way: with hips in front of the feet, a body pulled
-        down leans backward.
+        The bone above a joint rotates the other way. Otherwise the hips would start in front of the
+        feet, and a body pulled down would lean backward.
 
         Args:
             points: The positions of the goals on the last bones.
@@ -444,7 +443,7 @@ class Articulation:
         ]
 
     def within(self, index: int, turn: Quat) -> Quat:
-        """Return the allowed rotation since the start nearest to a rotation."""
+        """Return the allowed rotation nearest to a rotation. Both are relative to the start."""
         joint = self.joints[index]
         if joint.limit is None:
             return turn
@@ -472,16 +471,16 @@ class Articulation:
         return effort
 
     def shared(self, joint: WholeBodyJoint, swing: Vec) -> Vec:
-        """Return a joint's share of the swing of the joint it follows, in its own axes."""
+        """Return a joint's share of the swing of the joint it follows, in the joint's axes."""
         ratio = joint.share / (1.0 - joint.share)
         across = quat_product(quat_inverse(joint.axes), self.joints[joint.follows].axes)
         return scaled(rotate(across, swing), ratio)
 
 
 def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
-    """Return how a rotation vector changes as it continues about each of three local axes.
+    """Return how a rotation vector changes when rotating about each of three local axes.
 
-    It is the inverse of the right Jacobian of SO(3): J. Solà, “A micro Lie theory”, 2018, (144).
+    This is the inverse of the right Jacobian of SO(3): J. Solà, “A micro Lie theory”, 2018, (144).
     """
     angle = length(turn)
     factor = 0.0
@@ -496,7 +495,7 @@ def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
 
 
 def _grown(turn: Vec, factor: float, rotation: Vec) -> Vec:
-    """Return the same for one axis; ``factor`` scales the second-order term."""
+    """Return that change for one axis; ``factor`` scales the second-order term."""
     if rotation == ORIGIN:
         return ORIGIN
     across = cross(turn, rotation)

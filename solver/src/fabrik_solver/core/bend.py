@@ -39,10 +39,10 @@ Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 ROOT_COUNTS: Final = 1e-3
 """The weight of the first bone's roll in the bend direction of a straight chain. It only matters
-where the rolls of the other bones, which bend at their joints, cancel out."""
+if the rolls of the other bones, which bend at their joints, cancel out."""
 
 STRAIGHT: Final = 1e-3
-"""A chain with all joints this near to its axis is straight."""
+"""A chain is straight if all its joints are this close to its axis."""
 
 CLEAR: Final = 0.08
 """The mean distance of joints from the axis above which the pose alone decides the bend direction.
@@ -50,41 +50,41 @@ A knee of two equal bones is flexed by 18° there. The straighter the limb, the 
 bend direction weighs."""
 
 BACKWARD: Final = 0.04
-"""The same for a pose to the opposite side. Up to this (9° for such a knee) it was posed or
-captured inexactly; from `CLEAR` on it is intended."""
+"""The same for a pose on the opposite side. Up to this (9° for such a knee), the pose counts as
+imprecise; from `CLEAR` on as intended."""
 
 LIMB: Final = 5
-"""The most bones in a limb. Longer chains bend as posed."""
+"""Maximum number of bones in a limb. Longer chains bend as posed."""
 
 NEW_BEND: Final = 0.8
 """The fraction of a limb's bend that must be new for an unclear pose to yield fully to the
 preferred bend direction."""
 
 ROUNDING: Final = 2e-4
-"""How much nearer than the posed tip a target must be, in chain lengths, for a bend to be new.
+"""How much closer than the posed tip a target must be, in chain lengths, for a bend to be new.
 Other chains and single precision move the target by less."""
 
 ON_AXIS: Final = 1e-6
-"""A pole or bend this near to the axis doesn't define a side."""
+"""A pole or bend this close to the axis doesn't define a side."""
 
 NEAR_AXIS: Final = 0.1
 """The sine of the angle between pole and axis below which the pole loses weight."""
 
 FLAT: Final = 2e-5
-"""The distance of joints from a plane up to which a chain is flat, but posed inexactly."""
+"""Maximum distance of joints from a plane for a chain that is flat, but imprecisely posed."""
 
 IN_PLANE: Final = 1e-5
-"""The distance from a flat chain's plane up to which rounding may have moved a target."""
+"""Maximum distance of a target from a flat chain's plane that rounding may explain."""
 
 UNCLEAR: Final = 0.1
-"""The fraction of the joints' distances from the axis left after cancelling, below which the pole
-loses weight because the side is unclear."""
+"""If less than this fraction of the joints' distances from the axis is left after cancelling,
+the pole loses weight because the side is unclear."""
 
 NEARLY_STRAIGHT: Final = 0.05
-"""The sum of the joints' distances from the axis below which the bend loses weight."""
+"""If the sum of the joints' distances from the axis is smaller than this, the bend loses weight."""
 
 PAST: Final = 1.0
-"""The largest angle, in radians, by which the chain aims past a pole with reduced weight."""
+"""Maximum angle, in radians, by which the chain aims past a pole with reduced weight."""
 
 
 class RestBend(NamedTuple):
@@ -92,9 +92,9 @@ class RestBend(NamedTuple):
 
     Attributes:
         side: The unit vector of the bend direction, in the root bone's axes.
-        folds: For each joint between root and tip: 1 if it flexes as the limb does, -1 if the other
-            way, 0 if unclear. A hind leg's hock and stifle differ. Empty for a limb that bends to
-            one side.
+        folds: For each joint between root and tip: 1 if it flexes like the limb, -1 if it flexes
+            the other way, 0 if unclear. A hind leg's hock and stifle differ. Empty for a limb that
+            bends to one side.
     """
 
     side: Vec
@@ -121,9 +121,9 @@ def axis_of(joints: list[Joint]) -> Vec:
 def swing_turn(axis: Vec, side: Vec, target: Vec, factor: float) -> Quat:
     """Return the smallest rotation of a whole chain toward the target, or a fraction of it.
 
-    A chain dragged to a target beside it leaves its bending plane, and with three or more bones may
-    fold differently. After a swing only the tip's distance has to change. The chain then folds in
-    its plane, always the same way, and its joints hardly move faster than its tip.
+    A chain dragged to a target at its side leaves its bending plane. With three or more bones it
+    may also fold differently. After a swing only the tip's distance has to change. The chain then
+    always folds the same way in its plane, and its joints hardly move faster than its tip.
 
     If the target is straight behind, the chain swings in its plane.
     """
@@ -134,8 +134,8 @@ def swing_turn(axis: Vec, side: Vec, target: Vec, factor: float) -> Quat:
 def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     """Return a chain's bend direction, and the sum of its joints' distances from the axis.
 
-    The vector's length is the fraction of these distances that doesn't cancel out: the shorter, the
-    less clear the side.
+    The vector's length is the fraction of these distances that doesn't cancel out. The shorter it
+    is, the less clear is the side.
     """
     ax, ay, az = axis
     x = y = z = spread = 0.0
@@ -155,13 +155,13 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
 def folded_bend(joints: Sequence[Vec], axis: Vec, folds: Sequence[int]) -> Vec:
     """Return the bend direction of a limb whose joints flex in opposite directions.
 
-    A hind leg has joints on both sides of the axis. Which is farther out changes as the leg folds,
-    although each keeps flexing its way. So the plane of the limb, signed by how the joints flex,
-    defines the side. The vector's length is the fraction of their bending that doesn't cancel out,
-    for instance because a joint is bent against its fold.
+    A hind leg has joints on both sides of the axis. Which of them is farther out changes as the leg
+    folds, although each keeps flexing the same way. The side is therefore defined by the limb's
+    plane, signed by how the joints flex. The vector's length is the fraction of their bending that
+    doesn't cancel out, for instance because a joint is bent against its fold.
 
     Args:
-        joints: From the root to the tip.
+        joints: The joints, from the root to the tip.
         axis: The direction from root to tip.
         folds: How its joints flex (see `RestBend`).
     """
@@ -179,8 +179,8 @@ def straight_bend(axes: Sequence[Mat3], rest_bend: RestBend | None) -> Vec:
 
     Args:
         axes: The axes of the posed bones, root first.
-        rest_bend: How it bends at rest. None uses the Z axes of the bones after the first, so that
-            these bend about their X axes.
+        rest_bend: How it bends in the rest pose. None uses the Z axes of all bones except the
+            first, so that they bend about their X axes.
     """
     if rest_bend is not None:
         return mat_apply(axes[0], rest_bend.side)
@@ -200,10 +200,11 @@ def bow(
 ) -> None:
     """Bend a straight chain to a side, keeping part of its input pose (``keep``, from 0 to 1).
 
-    No iteration can bend a straight chain with a target on its axis, and near the axis rounding
-    would choose the side. So a straight chain starts as an arc of equal bends to ``side``, or as a
-    zigzag if its joints fold both ways. The chord is the target's distance. The less straight the
-    chain and the nearer the target to its tip, the more of the input pose is kept, for continuity.
+    No iteration can bend a straight chain with a target on its axis. Near the axis, rounding would
+    choose the side. A straight chain therefore starts as an arc with equal bends to ``side``, or as
+    a zigzag if its joints fold both ways. The chord is the target's distance. For continuity, it
+    keeps more of the input pose the less straight the chain is, and the closer the target is to its
+    tip.
     """
     if keep >= 1.0:
         return
@@ -216,16 +217,17 @@ def bow(
 def curl(joints: list[Joint], axis: Vec, half_turn: float, folds: Sequence[int] = ()) -> None:
     """Bend a chain further, sharing the bend among all joints.
 
-    Iterations from the tip on would fold it at a few joints. Here each joint bends like a beam's
-    under an axial load, in proportion to its distance from the axis, plus the mean of all joints. A
-    joint that is bent bends more, about its own hinge. Bone rotations of variance v, weighted by
-    length, shorten a chain like an arc that turns by √(12 v).
+    Iterations that start at the tip would fold it at a few joints. Here it bends like a beam under
+    axial load: each joint in proportion to its distance from the axis, plus the mean of all joints.
+    A bent joint bends more, about its current axis. Bone rotations with a length-weighted variance
+    v shorten a chain like an arc that turns by √(12 v).
 
     Args:
-        joints: From the origin on, bent at least a little. The tip stays near the axis.
+        joints: The joints, starting at the origin and at least slightly bent. The tip stays near
+            the axis.
         axis: The unit vector from the root to the tip.
         half_turn: Half the angle by which an equally long arc would turn further, in radians.
-        folds: How the joints flex in a limb that bends to both sides (see `RestBend`); they all
+        folds: How the joints flex in a limb that bends to both sides (see `RestBend`). They all
             bend by the same angle.
     """
     turns, mean, hinge, variance = _curling(joints, axis, folds)
@@ -249,7 +251,7 @@ def curl(joints: list[Joint], axis: Vec, half_turn: float, folds: Sequence[int] 
         vz += i * hz - mz
         size = sqrt(vx * vx + vy * vy + vz * vz)
         half = factor * size
-        # As `rotate` by the quaternion (w, v): both times √2, which saves a factor of 2.
+        # Like `rotate` by the quaternion (w, v), with both times √2, which saves a factor of 2.
         ratio = ROOT_2 * (sin(half) / size if size > 1e-9 else factor)
         w = ROOT_2 * cos(half)
         vx *= ratio
@@ -272,8 +274,8 @@ def _curling(
     """Return how the bones rotate when a chain curls with its tip near the axis.
 
     Returns:
-        A rotation vector for each bone; the mean of all weighted by length, which is to be
-        subtracted; the rotation vector to add once for each bone before it; the variance.
+        A rotation vector for each bone; their length-weighted mean, to be subtracted; a rotation
+        vector to add once per preceding bone; the variance.
     """
     if folds:
         return _folding(joints, axis, folds)
@@ -302,7 +304,7 @@ def _curling(
         kz += z * weight
         first += weight
         second += count * weight
-    # Each joint also bends by the mean of all, and each bone rotates by the sum before it.
+    # Each joint also bends by the mean of all joints, and bones rotate by the sum up to them.
     hx, hy, hz = x / count, y / count, z / count
     square += 2.0 * (hx * kx + hy * ky + hz * kz) + second * (hx * hx + hy * hy + hz * hz)
     mx += first * hx
@@ -315,7 +317,7 @@ def _curling(
 def _folding(
     joints: list[Joint], axis: Vec, folds: Sequence[int]
 ) -> tuple[list[Vec], Vec, Vec, float]:
-    """Return what `_curling` does, for a limb that bends to both sides, by the same angle."""
+    """Return the same as `_curling` for a limb that bends to both sides, by equal angles."""
     hinge = cross(folded_bend(points_of(joints), axis, folds), axis)
     turns, heading, mean, square = [ORIGIN], 0, 0.0, 0.0
     for i, fold in enumerate(folds):
@@ -331,7 +333,7 @@ def _folding(
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
     """Return the largest distance of any joint from the axis, at most `STRAIGHT`.
 
-    Returns early: nearly all chains are already bent at their first joints.
+    Returns early, as nearly all chains are bent at their first joints.
     """
     ax, ay, az = axis
     farthest = 0.0
@@ -347,8 +349,9 @@ def farthest_from(axis: Vec, joints: list[Joint]) -> float:
 def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], Vec]:
     """Return a chain's joints, moved exactly into its plane if it is flat except for rounding.
 
-    The farther they are from the plane, up to `FLAT`, the less they move. The plane's normal comes
-    second: zero if the chain isn't flat. A straight chain's plane is that of its bend direction.
+    The farther they are from the plane, up to `FLAT`, the less they move. The second value is the
+    plane's normal, zero if the chain isn't flat. A straight chain's plane contains its bend
+    direction.
     """
     ax, ay, az = axis
     widest = STRAIGHT * STRAIGHT
@@ -382,12 +385,12 @@ def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], V
 
 
 def in_plane(point: Vec, normal: Vec, remaining: float) -> Vec:
-    """Return a point with only a fraction of its distance from a plane remaining (unit normal)."""
+    """Return a point with its distance from a plane scaled by ``remaining`` (unit normal)."""
     return add(point, scaled(normal, (remaining - 1.0) * dot(normal, point)))
 
 
 def rounded_to_plane(point: Vec, normal: Vec) -> Vec:
-    """Return a flat chain's target or pole, moved into its plane if only rounding keeps it off."""
+    """Return a flat chain's target or pole, moved into its plane if only rounding moved it out."""
     off = abs(dot(normal, point))
     return in_plane(point, normal, eased(off / IN_PLANE) ** 2) if off < IN_PLANE else point
 
@@ -426,7 +429,7 @@ def off_axis(direction: Vec, axis: Vec) -> Vec | None:
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector perpendicular to the axis toward the first usable bend, or any."""
+    """Return the unit vector perpendicular to the axis toward the first usable bend, or any one."""
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
@@ -447,15 +450,16 @@ Swivel = tuple[float, float]
 
 
 def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float) -> Swivel:
-    """Return the swivel about the axis with which the bend of a chain faces the pole.
+    """Return the swivel about the axis that makes a chain's bend face the pole.
 
-    With a weight below 1 the chain faces the mean of both directions, which is continuous where the
-    pole comes round from behind. Where the side of the pole or of the bend is unclear, the weight
-    fades to 0. The chain then keeps its plane instead of flipping.
+    With a weight below 1 the chain faces the mean of both directions, which stays continuous as the
+    pole comes round from behind. If the side of the pole or bend is unclear, the weight fades to 0,
+    and the chain keeps its plane instead of flipping.
 
-    No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps where
-    the faded weight is one half and the pole is behind. As the weight fades, the chain aims past
-    a pole behind it, so a limb moving in its plane goes round. Only an exactly flat chain flips.
+    No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps if the
+    faded weight is one half and the pole is behind. As the weight fades, the chain aims past a pole
+    behind it, so a limb that moves in its plane turns around gradually. Only an exactly flat chain
+    flips.
 
     Args:
         pole: The pole.
@@ -481,7 +485,6 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
 
 
 def _swivelled(swivel: Swivel, angle: float) -> Swivel:
-    """Return a swivel by a further angle."""
     if angle == 0.0:
         return swivel
     c, s = cos(angle), sin(angle)
@@ -491,7 +494,7 @@ def _swivelled(swivel: Swivel, angle: float) -> Swivel:
 def mean_swivel(a: Swivel, b: Swivel, factor: float) -> Swivel:
     """Return the normalized mean of two swivels, or the first if they are opposite.
 
-    Unlike a fraction of the angle it is continuous at half a turn, and a two-dimensional chain that
+    Unlike a fraction of the angle, it is continuous at half a turn. A two-dimensional chain that
     flips stays in its plane.
     """
     if factor >= 1.0:
@@ -505,7 +508,7 @@ def mean_swivel(a: Swivel, b: Swivel, factor: float) -> Swivel:
 def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
     """Return a swivel about a unit vector as a quaternion."""
     cosine, sine = swivel
-    # The half-angle formula with the larger square, which does not cancel.
+    # The half-angle formula with the larger square, which doesn't cancel.
     if cosine >= 0.0:
         half = sqrt(0.5 * (1.0 + cosine))
         return (half, *scaled(axis, 0.5 * sine / half))
@@ -558,7 +561,7 @@ def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
     """Return the swivel of a limb with an unclear pose to its preferred side.
 
     A limb that only extends bends as posed. The more of its bend is new, the more it turns to the
-    preferred side: a knee posed slightly backward or sideways flexes forward.
+    preferred side. A knee posed slightly backward or sideways thus flexes forward.
 
     Args:
         axis: The unit vector from the root to the tip.
@@ -572,5 +575,5 @@ def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
 
 
 def eased(fraction: float) -> float:
-    """Return the smoothstep of a fraction that isn't below 0."""
+    """Return the smoothstep of a nonnegative fraction."""
     return fraction * fraction * (3.0 - 2.0 * fraction) if fraction < 1.0 else 1.0

@@ -22,7 +22,7 @@ from .vectors import (
 
 @final
 class Effector:
-    """A point of a bone, and its target, in armature space.
+    """A point of a bone and its target, in armature space.
 
     Attributes:
         bone: The index of the bone.
@@ -30,7 +30,7 @@ class Effector:
         target: The target.
         pull: The square root of the weight.
         place: The position of the point.
-        gap: The vector from there to the target, times the pull.
+        gap: The vector from that position to the target, times the pull.
         force: The effector's force from the equations, times the pull.
     """
 
@@ -60,11 +60,11 @@ class Lever:
     Attributes:
         number: The index of the effector.
         effector: The effector.
-        last: The index of the highest bone between bone and effector with its own orientation: of
-            that bone, only the head moves. Below 0 without such a bone.
+        last: The index of the highest bone between bone and effector with a fixed orientation. Only
+            its head moves. Below 0 without one.
         motion: The matrix from the bone's rotation vector to the effector's velocity, times the
             pull and the bone's compliance: three columns of J.
-        motion_left: The same for the rotations that active constraints leave.
+        motion_left: The same for the rotations that active constraints allow.
     """
 
     __slots__ = ("effector", "last", "motion", "motion_left", "number")
@@ -142,7 +142,7 @@ class System:
     def __init__(self, effectors: list[Effector]) -> None:
         """Set the effectors; the equations are empty."""
         self._effectors = effectors
-        # Each row starts at the diagonal: the matrix is symmetric.
+        # Each row starts at the diagonal, as the matrix is symmetric.
         count = len(effectors)
         self._rows = [[Coupling() for _ in range(row, count)] for row in range(count)]
 
@@ -195,9 +195,9 @@ class System:
 
 @final
 class TreeSystem(System):
-    """The same equations, for many effectors on few shared bones.
+    """The same equations, faster for many effectors on few shared bones.
 
-    Bones that move a single effector give it a block of its own; together these are D. With the
+    Bones that move a single effector form its diagonal block; together these blocks are D. With the
     motions U of the shared bones, the equations are (D + U Uᵀ) f = gaps. By Woodbury's identity, f
     = D⁻¹ (gaps − U q), where (1 + Uᵀ D⁻¹ U) q = Uᵀ D⁻¹ gaps. The last system only couples bones
     with their ancestors.
@@ -272,11 +272,11 @@ class TreeSystem(System):
 def system_of(
     effectors: list[Effector], levers: Sequence[Sequence[Lever]], is_free: bool
 ) -> System:
-    """Return the equations in the form that takes fewer products of blocks.
+    """Return the equations in the form that needs fewer block products.
 
     Args:
         effectors: The effectors.
-        levers: Those of each bone, parents first.
+        levers: The levers of each bone, parents first.
         is_free: Whether everything can move.
     """
     depths = [int(is_free) for _ in effectors]

@@ -2,7 +2,7 @@
 
 First all bones are solved as one tree for all effectors, with conflicts weighted. FABRIK finds the
 shape, and `solve_with_limits` brings it within the joint limits. The shared bones are then final.
-The rest of each chain is solved from there like any chain, with its own solver, pole and tip.
+The rest of each chain is solved from there like any other chain, with its solver, pole and tip.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Member:
 
     Attributes:
         bones: The indices of its bones in the body, root first.
-        tip: Position of the tip in the space of the last bone's posed axes.
+        tip: Position of the tip in the last bone's posed axes.
         rest_bends: The ``rest_bend`` of the chain from each bone on (see `ChainInput`).
         has_hand: Whether the last bone can be oriented.
         limb_bends: The ``limb_bend`` of the chain from each bone on.
@@ -88,12 +88,12 @@ class Pull:
 
     Attributes:
         goal: Target and pole, in armature space.
-        solver: See `solve`; for the chain's own bones.
+        solver: See `solve`; only for unshared bones.
         iterations: See `solve`.
         tolerance: See `solve`.
-        bias: See `ChainInput`; for the chain's own bones.
+        bias: See `ChainInput`; only for unshared bones.
         tip: See `pose_chain`; only with a hand.
-        stretch: See `pose_chain`; for the chain's own bones.
+        stretch: See `pose_chain`; only for unshared bones.
         influence: See `pose_body`; more than 0.
         weight: The weight of the gap to the target relative to other chains; more than 0.
         root_weight: How readily the body's root moves, relative to rotating bones; 0 fixes it.
@@ -147,7 +147,7 @@ class Pull:
         self.stretch = stretch
 
     def whole(self) -> "Pull":
-        """Return the same at full influence."""
+        """Return the same pull at full influence."""
         return Pull(
             self.goal,
             self.solver,
@@ -168,9 +168,9 @@ class MemberOutcome:
 
     Attributes:
         state: See `Posture`.
-        iterations_used: Iterations for the body, and for the chain's own bones.
+        iterations_used: Iterations for the body, and for the chain's unshared bones.
         tip: Final position of the tip in armature space.
-        given: The chain's own bones in their FK pose, on the solved body; None if not solved.
+        given: The chain's unshared bones in their FK pose, on the solved body; None if not solved.
         posture: Their solved posture; None if not solved.
     """
 
@@ -224,8 +224,8 @@ class BodyInput:
         members: The chains.
         limits: The joint limit of each bone.
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
-        start: The rotations to start from, and the location channel of the first bone; None starts
-            from the FK pose. With a start, only the nearest pose is searched for.
+        start: The rotations to start from, and the first bone's location channel; None starts from
+            the FK pose. With a start, only the nearest pose is searched for.
         slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`); empty
             for anywhere.
     """
@@ -265,7 +265,7 @@ class BodyInput:
         self.slabs = slabs
 
     def carried(self, frame: Frame, slabs: Sequence[Slab] = ()) -> "BodyInput":
-        """Return the same body, without a start, with another frame of its first bone's parent."""
+        """Return the same body, without a start, with another frame for the first bone's parent."""
         return BodyInput(
             self.bones,
             self.locals,
@@ -367,8 +367,8 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
 
     Influence blends poses, so that nothing jumps at 0 or 1. For a chain with an influence of 0.3,
     shared bones are 30% the pose solved with that chain and 70% the pose without it. The body is
-    solved once for each distinct influence. Each chain's own bones reach once more from the blend,
-    and are then blended by the chain's influence.
+    solved once for each distinct influence. Each chain's unshared bones reach once more from the
+    blend, and are then blended by the chain's influence.
 
     Args:
         body: The bones and their FK pose.
@@ -408,7 +408,7 @@ def _layers(values: list[float]) -> list[tuple[float, float]]:
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
-    """Blend two postures; outcomes are the first posture's, or else the second's."""
+    """Blend two postures; outcomes are the first posture's, otherwise the second's."""
     outcomes = [first or second for first, second in zip(a.outcomes, b.outcomes, strict=True)]
     if factor == 1.0:
         return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
@@ -425,7 +425,7 @@ def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
 def _pose_own_again(
     mixed: BodyPosture, poses: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
 ) -> None:
-    """Let each chain reach once more with its own bones, and blend them by its influence.
+    """Let each chain reach once more with its unshared bones, blended by its influence.
 
     Each starts from the blend of the layers that include it. At full influence these are all
     layers, so its tip is on target whatever the other chains do. With a single layer it already is.
@@ -452,8 +452,8 @@ def _pose_own_again(
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
     """Pose the body by some of its chains, at full influence.
 
-    Without the other chains they may split into groups that don't share bones. Each group is solved
-    together, after the group that carries it.
+    Without the other chains, they may split into groups that don't share bones. Each group is
+    solved together, after the group that carries it.
     """
     posture = body.fk()
     for group in _groups(body, active):
@@ -491,7 +491,7 @@ def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
 
 
 def _leader(leaders: dict[int, int], bone: int) -> int:
-    """Return the bone that stands for the group of a bone, and shorten the path to it."""
+    """Return the bone that represents the group of a bone, and shorten the path to it."""
     leader = leaders.setdefault(bone, bone)
     while leaders[leader] != leader:
         leaders[bone] = leader = leaders[leader]
@@ -504,7 +504,7 @@ def _together(body: BodyInput, pulls: Sequence[Pull], root_weight: float) -> Bod
     shared: set[int] = set()
     steps = 0
     if len(pulls) > 1 or root_weight > 0.0:
-        # With partial orientation weights, the shared bones are a blend of both solutions.
+        # With partial orientation weights, the shared bones blend both solutions.
         tip_weights = [0.0 if pull.tip is None else pull.tip.weight for pull in pulls]
         shared = _shared(body, body.members)
         total_weight = 0.0
@@ -522,7 +522,7 @@ def _together(body: BodyInput, pulls: Sequence[Pull], root_weight: float) -> Bod
         outcome = _pose_own(posture, body, member, pull, start, frames, fk_rotations)
         has_missed = outcome.posture is not None and outcome.posture.state != "REACHED"
         if has_missed and _is_there(member, pull, frames):
-            # The landed rotations have the twist that uneven scale or limits require.
+            # The landed rotations have the twist that non-uniform scale or limits require.
             again = _pose_own(posture, body, member, pull, start, frames, landed_rotations)
             if again.state == "REACHED":
                 outcome = again
@@ -542,9 +542,9 @@ def _pose_own(
     frames: list[Frame],
     rotations: Sequence[Quat],
 ) -> MemberOutcome:
-    """Solve the bones that only one chain poses, from the index ``start`` on; update the posture.
+    """Solve a chain's unshared bones, from the index ``start`` on, and update the posture.
 
-    The frames are those of the bones that carry them; the solver starts from the rotations.
+    ``frames`` are those of the bones that carry them; the solver starts from ``rotations``.
     """
     own_bones = member.bones[start:]
     if not own_bones:
@@ -639,7 +639,7 @@ def _constrained(body: BodyInput, members: Sequence[Member]) -> list[Constrained
 
 
 def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
-    """Return the bend direction of the chain's own bones if straight, in armature space."""
+    """Return the bend direction of the chain's unshared bones if straight, in armature space."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
     axes = [frames[i][0] for i in member.bones[start:]]
     return straight_bend(axes, member.rest_bends[start])
@@ -676,7 +676,7 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
 def _shared_outcome(
     body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
 ) -> MemberOutcome:
-    """Return the result of a chain without own bones."""
+    """Return the result of a chain that shares all its bones."""
     state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
     return MemberOutcome(_judged(state, body, member, pull, frames), 0, None, None)
 

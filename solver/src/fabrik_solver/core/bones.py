@@ -1,4 +1,4 @@
-"""Bones as Blender poses them: each bone's frame, from its parent's frame and its channels."""
+"""Bones as Blender poses them: a bone's frame follows from its parent's frame and its channels."""
 
 from dataclasses import dataclass
 from math import acos, cos, pi, sin, sqrt
@@ -48,10 +48,10 @@ Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 FOLDED: Final = 0.1
-"""The cosine of half a swing's angle (168°) below which rounding would change the swing's axis."""
+"""The cosine of half a swing's angle (168°) below which rounding would change its axis."""
 
 IN_PLANE: Final = 1e-3
-"""The sine of its directions' angles with a plane below which a swing is treated as in it."""
+"""The sine of a swing's angle to a plane below which the swing is treated as lying in it."""
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
@@ -63,7 +63,7 @@ class Bone:
 
     Attributes:
         rest: Rest axes in the space of the parent's rest bone; in armature space without a parent.
-        head: Rest position of the head in that space, whose origin is the parent's head.
+        head: Rest position of the head in the same space, whose origin is the parent's head.
         length: Rest length.
         parent_rest: Rest axes of the parent in armature space.
         inherit_scale: Blender's ``inherit_scale``: ``'FULL'``, ``'FIX_SHEAR'``, ``'ALIGNED'``,
@@ -82,7 +82,7 @@ class Bone:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it inherits its parent's axes unchanged, as nearly every bone does."""
+        """Whether it inherits its parent's axes unchanged, like nearly every bone."""
         return self.inherit_scale == "FULL" and self.inherit_rotation
 
 
@@ -90,8 +90,8 @@ class Bone:
 class Local:
     """The local channels of a posed bone: location, unit quaternion and scale.
 
-    Immutable by convention: each frame creates many, and creating a frozen dataclass takes three
-    times as long, five times when compiled.
+    Immutable by convention. Each frame creates many, and creating a frozen dataclass takes three
+    times as long, or five times when compiled.
     """
 
     __slots__ = ("location", "rotation", "scale")
@@ -176,8 +176,8 @@ def moved_location(bone: Bone, location: Vec, parent: Mat3, shift: Vec) -> Vec:
     Args:
         bone: The bone.
         location: The channel before the move.
-        parent: The axes of the posed parent, in any space; if they are flat the channel stays.
-        shift: How far the head has moved, in that space.
+        parent: The axes of the posed parent, in any space. If they are flat, the channel stays.
+        shift: How far the head has moved, in the same space.
     """
     if shift == ORIGIN:
         return location
@@ -185,24 +185,24 @@ def moved_location(bone: Bone, location: Vec, parent: Mat3, shift: Vec) -> Vec:
 
 
 def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) -> Mat3:
-    """Return a posed bone's axes from the result of `inherited_axes` and its channels."""
+    """Return a posed bone's axes from the result of `inherited_axes` and the bone's channels."""
     turned = mat_product(inherited, quat_matrix(rotation))
     return scale_columns(scale_columns(turned, scale), post_scale)
 
 
 def turned_to(axes: Mat3, aim: Vec, toward: Vec, normal: Vec, turn: Quat) -> Quat:
-    """Return a rotation followed by the smallest rotation that points an aim in a direction.
+    """Return a rotation followed by the smallest rotation that points a vector in a direction.
 
     Args:
         axes: The axes of the aim and of the result.
         aim: The vector to point in the direction.
         toward: The direction, in the space outside the axes.
-        normal: The rotation axis, in that space, if the direction is (nearly) opposite, where
-            rounding would otherwise choose it.
-        turn: The rotation to apply first, in that space.
+        normal: The rotation axis if the direction is (nearly) opposite, in the same space.
+            Otherwise rounding would choose it.
+        turn: The rotation to apply first, in the same space.
     """
     ahead = inverse_direction(axes, toward)
-    # Constants are written out, as each bone of each solution is turned (see `vectors`).
+    # Constants are written out, because each bone of each solution is turned (see `vectors`).
     is_turned, first_turn = turn != (1.0, 0.0, 0.0, 0.0), turn
     if is_turned:
         first_turn = quat_in_axes(axes, turn)
@@ -214,7 +214,7 @@ def turned_to(axes: Mat3, aim: Vec, toward: Vec, normal: Vec, turn: Quat) -> Qua
 
 
 def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
-    """Return the smallest swing by nearly half a turn; a swing in a plane is about its normal.
+    """Return the smallest swing by nearly half a turn; in a plane, it is about the plane's normal.
 
     Args:
         aim: The vector to point in the direction.
@@ -235,13 +235,13 @@ def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
 def facing(axes: Mat3, axes_pair: tuple[Vec, Vec], directions: tuple[Vec, Vec]) -> Quat | None:
     """Return the rotation that points one axis in a direction, and a second axis near another.
 
-    Under sheared axes a rotation can't do both: it aligns the first axis exactly, and the second as
+    In sheared axes a rotation can't do both. It aligns the first axis exactly, and the second as
     far as rolling about the first allows.
 
     Args:
         axes: The axes that `inherited_axes` returns.
-        axes_pair: Two perpendicular unit vectors, in the rotation's own space.
-        directions: The directions for them outside the axes, of any length.
+        axes_pair: Two perpendicular unit vectors, in the rotation's space.
+        directions: Their directions outside the axes, of any length.
 
     Returns:
         The rotation, or None if the axes are singular.
@@ -258,7 +258,7 @@ def facing(axes: Mat3, axes_pair: tuple[Vec, Vec], directions: tuple[Vec, Vec]) 
 
 
 def rotation_to(bone: Bone, axes: Mat3, parent: Mat3, local: Local) -> Quat:
-    """Return the local rotation that gives a bone some axes.
+    """Return the local rotation that gives a bone certain axes.
 
     Args:
         bone: The bone.
@@ -290,8 +290,8 @@ def location_at(bone: Bone, head: Vec, parent: Frame) -> Vec:
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
     """Return the axes in which the bone's rotation acts, and the scale applied to the result.
 
-    Blender's rules for Inherit Scale and Inherit Rotation (manual: Bones, Relations); tests check
-    them against ``Bone.convert_local_to_pose``.
+    These are Blender's rules for Inherit Scale and Inherit Rotation (manual: Bones, Relations),
+    tested against ``Bone.convert_local_to_pose``.
     """
     mode = bone.inherit_scale
     if mode == "FULL" and bone.inherit_rotation:
@@ -308,11 +308,11 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
 
 
 def carried_turn(bone: Bone, parent: Mat3) -> Quat:
-    """Return the local rotation with which a bone follows its posed parent.
+    """Return the local rotation that makes a bone follow its posed parent.
 
-    Followed by the joint's rotation, to which limits apply, it gives the rotation channel. The
-    identity for a bone that inherits rotation, or whose parent has zero scale. Blender's IK limits
-    are also relative to the posed parent, whatever is inherited.
+    Followed by the joint's rotation, to which limits apply, it gives the rotation channel. It is
+    the identity for a bone that inherits rotation, or whose parent has zero scale. Blender's IK
+    limits are also relative to the posed parent, whatever is inherited.
     """
     if bone.inherit_rotation:
         return QUAT_IDENTITY
@@ -324,7 +324,7 @@ def carried_turn(bone: Bone, parent: Mat3) -> Quat:
 
 
 def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
-    """Return the same as `inherited_axes`, without rest axes, for a bone that inherits rotation."""
+    """Return `inherited_axes` without rest axes, for a bone that inherits rotation."""
     if mode in ("NONE", "AVERAGE"):
         return squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
@@ -336,7 +336,7 @@ def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
 
 
 def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec]:
-    """Return the same for a bone that doesn't inherit rotation."""
+    """Return `inherited_axes` for a bone that doesn't inherit rotation."""
     if mode == "FULL":
         return scale_columns(parent_rest, mat_column_lengths(parent)), NO_STRETCH
     if mode == "FIX_SHEAR":
@@ -347,7 +347,7 @@ def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec
 
 
 def _column_lengths_of_volume(m: Mat3) -> Vec:
-    """Return the columns' lengths, scaled so that their box keeps the sheared box's volume."""
+    """Return the lengths of the columns, scaled so that their box has the sheared box's volume."""
     sizes = mat_column_lengths(m)
     box = sizes[0] * sizes[1] * sizes[2]
     if box == 0.0:
@@ -363,7 +363,7 @@ def _unit_columns(m: Mat3) -> Mat3:
 def squared(m: Mat3, keep_scale: bool = False) -> Mat3:
     """Orthogonalize axes: keep Y, move X and Z by equal angles, and normalize.
 
-    With ``keep_scale`` keep the volume and the ratio of X to Z instead.
+    With ``keep_scale``, keep the volume and the ratio of X to Z instead.
     """
     x, y, z = mat_columns(m)
     y_unit = unit(y)

@@ -51,11 +51,11 @@ def ccd(joints: list[Joint], target: Vec) -> None:
 
 
 def _turn(arm: Vec, ahead: Vec, size: float) -> Quat:
-    """Return the rotation of a joint that takes the tip toward the target.
+    """Return the rotation of a joint that turns the tip toward the target.
 
-    It is complete up to a right angle. For a target behind the joint, where both ways round are
-    about as long, the rotation shrinks to none at half a turn. It also shrinks if the tip or the
-    target is nearer to the joint than its bone is long. At the joint they have no direction.
+    It is complete up to a right angle. If the target is behind the joint, both ways round are about
+    equally long, so the rotation shrinks to zero at half a turn. It also shrinks if the tip or
+    target is closer to the joint than the bone's length. At the joint they have no direction.
     """
     across = cross(arm, ahead)
     sine, cosine = length(across), dot(arm, ahead)

@@ -1,4 +1,4 @@
-"""The input and the result of a solver."""
+"""The input and result of a solver."""
 
 from collections.abc import Sequence
 from math import dist, fsum
@@ -37,8 +37,8 @@ X_AXIS: Vec = (1.0, 0.0, 0.0)
 Point = tuple[float, ...]
 State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
 
-# Immutable by convention: each frame creates some, and creating a frozen dataclass takes three
-# times as long, six times when compiled.
+# Immutable by convention. Each frame creates some, and creating a frozen dataclass takes three
+# times as long, or six times when compiled.
 
 
 @final
@@ -50,18 +50,18 @@ class Chain:
     Attributes:
         joints: n + 1 points for n bones, all with 2 or all with 3 coordinates, in any one space.
         bend: The direction in which a straight chain bends, before a pole swivels it. None uses the
-            direction to the pole, or any perpendicular to the chain.
+            direction to the pole, otherwise any perpendicular to the chain.
         is_sure: Whether the bend also applies to chains that aren't straight.
         folds: How each joint flexes in a limb that bends to both sides (see `RestBend`).
         lengths: The n bone lengths to solve with. None uses the distances between the joints.
         root: The first joint in three dimensions.
         scale: The length of the chain.
         start: The joints relative to the root, in chain lengths, with the bone lengths to solve
-            with; empty if the chain has zero length. Copied before they are moved.
+            with. Empty if the chain has zero length. Copied before they are moved.
         axis: The direction from the root to the tip, or of the first bone with a direction.
         aside: The largest distance of these joints from the axis (see `farthest_from`).
-        inner: The inner radius of the reachable shell, in chain lengths. The tip is nearest to the
-            root when all other bones fold back along the longest.
+        inner: The inner radius of the reachable shell, in chain lengths. The tip is closest to the
+            root when all other bones fold back along the longest bone.
         outer: The outer radius: 1 except for rounding.
     """
 
@@ -163,7 +163,7 @@ class Chain:
             otherwise: The default bend direction for a straight chain without one.
 
         Returns:
-            The bend direction: the less certain it is, the shorter the vector. The unit vector to
+            The bend direction, a vector that is shorter the less certain it is. The unit vector to
             bend toward when leaving the input pose. How much of that pose to keep, from 0 to 1.
         """
         if self._bending is not None and (otherwise is None or self.bend is not None):
@@ -180,7 +180,7 @@ class Chain:
         return bending
 
     def forward(self) -> Vec:
-        """Return the unit vector of the bend direction when straight."""
+        """Return the unit bend direction of the straight chain."""
         return side_of((None if self.bend is None else in_space(self.bend),), self.axis)
 
     @property
@@ -228,8 +228,8 @@ class Chain:
     def flat_start(self, otherwise: Vec | None = None) -> tuple[list[Joint], Vec]:
         """Return `start` with a flat chain moved exactly into its plane, and the plane's normal.
 
-        In chains that fold or bend to both sides, iterations would amplify the rounding off the
-        plane until the joints bend off their axes. The normal is zero if the chain isn't flat.
+        In chains that fold or bend to both sides, iterations would amplify rounding errors until
+        the joints bend out of the plane. The normal is zero if the chain isn't flat.
         """
         if self._flat is not None and (otherwise is None or self.bend is not None):
             return self._flat
@@ -276,7 +276,7 @@ class Goal:
         pole_angle: Swivel in radians about root → target, by the right-hand rule, added after the
             bend faces the pole. Only for chains in three dimensions.
         pole_weight: From 0 (the bend is unchanged) to 1 (it faces the pole).
-        softness: The last fraction of the full reach, below 1, over which the chain eases out.
+        softness: The last fraction of the full reach over which the chain eases out, below 1.
         swing: How far the whole chain swings toward the target before it bends, from 0 to 1. At 1
             it keeps its bending plane. ``TWO_BONE`` and chains with a pole always swing fully.
         is_hint: Whether the pole only steers the bend of a nearly straight limb. The pole angle is
@@ -332,15 +332,15 @@ class Solution:
 
     Attributes:
         chain: The chain that was solved.
-        moved: The joints, relative and scaled as `Chain.start`.
+        moved: The joints, relative and scaled like `Chain.start`.
         state: ``'REACHED'`` if the tip is within the tolerance of the target.
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
         iterations_used: Solver iterations and landing steps.
-        aim: The point that the tip was solved for, scaled as ``moved``: the target, or where
-            softness stops short of it.
+        aim: The point that the tip was solved for, scaled like ``moved``: the target, or a point
+            short of it due to softness.
         turn: The rotation of the whole chain, without its bending.
-        normal: The normal of the plane in which it then bends.
+        normal: The normal of the plane in which the chain then bends.
     """
 
     __slots__ = (

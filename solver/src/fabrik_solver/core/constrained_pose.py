@@ -1,4 +1,4 @@
-"""The frames of bones that follow other bones of their armature by constraints."""
+"""The frames of bones whose constraints make them follow other bones of the armature."""
 
 from collections.abc import Callable, Sequence
 from typing import final
@@ -21,7 +21,6 @@ class BoneOf:
     """
 
     def __init__(self, index: int, bone: Bone, rest: Frame, parent: int) -> None:
-        """Set up the bone."""
         self.index, self.bone, self.rest, self.parent = index, bone, rest, parent
 
 
@@ -35,7 +34,7 @@ class BoneConstraint:
         target: Its target, or None.
         target_space: Its target space.
         influence: Its influence.
-        along: How far along its target it aims, from the head at 0 to the tail at 1.
+        along: The point of its target to follow, from the head at 0 to the tail at 1.
         moving: The indices of the target bones of an Armature constraint.
     """
 
@@ -49,7 +48,6 @@ class BoneConstraint:
         along: float = 0.0,
         moving: Sequence[int] = (),
     ) -> None:
-        """Set up the constraint."""
         self.constraint, self.space, self.influence = constraint, space, influence
         self.target, self.target_space, self.along = target, target_space, along
         self.moving = moving
@@ -57,45 +55,43 @@ class BoneConstraint:
 
 @final
 class FollowingBone:
-    """A bone, with everything its frame depends on except other bones. Immutable.
+    """A bone, and everything that determines its frame except other bones. Immutable.
 
     Attributes:
-        own: The bone.
+        own: The bone itself.
         local: Its channels.
         constraints: Its constraints, in order.
     """
 
     def __init__(self, bone: BoneOf, local: Local, constraints: list[BoneConstraint]) -> None:
-        """Set up the bone."""
         self.own, self.local, self.constraints = bone, local, constraints
 
 
 @final
 class ConstrainedFrame:
-    """The frame of a bone, with everything it was computed from. Immutable.
+    """The frame of a bone, and everything it was computed from. Immutable.
 
     Attributes:
         bone: The bone.
-        sources: The frames of its parent, of the armature, and of what its constraints follow.
+        sources: The frames of its parent, the armature, and the targets of its constraints.
         frame: Its frame in armature space.
     """
 
     def __init__(self, bone: FollowingBone, sources: list[Frame], frame: Frame) -> None:
-        """Set up the frame."""
         self.bone, self.sources, self.frame = bone, sources, frame
 
 
 @final
 class ConstrainedPose:
-    """The frames of an armature's bones, as far as they follow from other bones.
+    """The frames of an armature's bones, as far as they depend on other bones.
 
     Attributes:
         bones: The bones whose frames are computed, by index.
         frames: Known frames in armature space, by index; computed frames are added.
         world: The frame of the armature in world space.
         other: Returns the frame of any other bone.
-        last: By index, frames of bones with constraints computed before. They are taken where all
-            they were computed from is equal; others are added.
+        last: Previously computed frames of bones with constraints, by index. They are reused if
+            everything they were computed from is the same; others are added.
     """
 
     def __init__(
@@ -106,7 +102,6 @@ class ConstrainedPose:
         other: Callable[[int], Frame],
         last: dict[int, ConstrainedFrame],
     ) -> None:
-        """Set up the pose."""
         self.bones, self.frames, self.world, self.other = bones, frames, world, other
         self.last = last
 
@@ -151,8 +146,8 @@ def _constrained(bone: FollowingBone, sources: list[Frame]) -> Frame:
 
     Args:
         bone: The bone.
-        sources: The frames of its parent and of the armature, and for each constraint in turn those
-            of its target and the target's parent, or of the bones of an Armature constraint.
+        sources: The frames of its parent and the armature. Then, for each constraint, the frames of
+            its target and the target's parent, or of the bones of an Armature constraint.
     """
     parent, world = sources[0], sources[1]
     frame = bone_frame(bone.own.bone, bone.local, parent)

@@ -1,11 +1,11 @@
-"""The kinds of constraints: each a pure function of the frames of its owner and its target.
+"""The kinds of constraints, as pure functions of the frames of their owner and target.
 
-Each follows Blender's ``constraint.cc`` step by step; the docstring of ``apply`` names its
-function. Rotations are decomposed into Euler angles, and the choice among equivalent angles decides
-the result if only some of them are copied or limited.
+Each follows Blender's ``constraint.cc`` step by step; the docstring of ``apply`` names the
+function. Rotations are decomposed into Euler angles. If only some angles are copied or limited, the
+choice among equivalent angles determines the result.
 
-Tuples are unpacked one at a time: when compiled, unpacking several in one statement boxes them,
-which takes longer than all the rest.
+Tuples are unpacked one at a time. When compiled, unpacking several in one statement boxes them,
+which takes longer than everything else.
 """
 
 from math import asin, atan, atan2, cbrt, cos, pi, sin, sqrt, tau
@@ -56,15 +56,15 @@ PLAIN: Vec = (1.0, 1.0, 1.0)
 
 @final
 class CopyLocation(Constraint):
-    """Copies the location of its target on some axes."""
+    """Copies the location of its target on certain axes."""
 
     def __init__(self, used: Flags, signs: Vec, use_offset: bool) -> None:
         """Set up the constraint.
 
         Args:
             used: The axes to copy.
-            signs: -1 for inverted axes, else 1.
-            use_offset: Whether it is added to the location.
+            signs: -1 for inverted axes, otherwise 1.
+            use_offset: Whether to add it to the owner's location.
         """
         self.used, self.signs, self.use_offset = used, signs, use_offset
 
@@ -86,7 +86,7 @@ class CopyRotation(Constraint):
 
         Args:
             used: The angles to copy.
-            signs: -1 for inverted angles, else 1.
+            signs: -1 for inverted angles, otherwise 1.
             mix: Blender's ``mix_mode``: ``'REPLACE'``, ``'ADD'``, ``'BEFORE'``, ``'AFTER'`` or
                 ``'OFFSET'``.
             order: The order of the angles.
@@ -115,7 +115,7 @@ class CopyRotation(Constraint):
         return scale_columns(turn, sizes), frame[1]
 
     def _offset(self, copied: Vec, angles: Vec) -> Vec:
-        """Return copied angles with the owner's added one axis after the other."""
+        """Return copied angles with the owner's angles added, one axis after the other."""
         first, second = self.order
         for axis in range(3):
             is_axis = axis == 0, axis == 1, axis == 2
@@ -131,7 +131,7 @@ class CopyRotation(Constraint):
 
 @final
 class CopyScale(Constraint):
-    """Copies the scale of its target on some axes."""
+    """Copies the scale of its target on certain axes."""
 
     def __init__(
         self, used: Flags, power: float, is_uniform: bool, use_offset: bool, use_add: bool
@@ -142,7 +142,7 @@ class CopyScale(Constraint):
             used: The axes to copy.
             power: The exponent of the scale.
             is_uniform: Whether all axes get the mean scale.
-            use_offset: Whether it is combined with the owner's scale.
+            use_offset: Whether to combine it with the owner's scale.
             use_add: Whether to combine by addition instead of multiplication.
         """
         self.used, self.power, self.is_uniform = used, power, is_uniform
@@ -180,9 +180,9 @@ class CopyTransforms(Constraint):
 
         Args:
             remove_shear: Whether to remove the target's shear.
-            mix: Blender's ``mix_mode``: ``'REPLACE'``, or ``'BEFORE'`` or ``'AFTER'``, alone for
-                scales that are multiplied along the axes, with ``'_FULL'`` for a product of
-                matrices, with ``'_SPLIT'`` for locations that are added as well.
+            mix: Blender's ``mix_mode``: ``'REPLACE'``, ``'BEFORE'`` or ``'AFTER'``. The latter two
+                multiply scales along the axes; with ``'_FULL'`` they multiply matrices, and with
+                ``'_SPLIT'`` they also add locations.
         """
         self.remove_shear, self.mix = remove_shear, mix
 
@@ -205,7 +205,7 @@ class CopyTransforms(Constraint):
 
 @final
 class ChildOf(Constraint):
-    """Moves with its target as a child does."""
+    """Moves with its target like a child."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class ChildOf(Constraint):
         return axes, _where(self.parts[0], head, frame[1])
 
     def result_space(self, space: str) -> str:
-        """Return world space: Blender marks it as converted once (``CONSTRAINT_SPACEONCE``)."""
+        """Return world space, which Blender marks as converted once (``CONSTRAINT_SPACEONCE``)."""
         return "WORLD"
 
     def _filtered(self, frame: Frame, order: Order) -> Frame:
@@ -284,8 +284,8 @@ class Pivot(Constraint):
         Args:
             offset: The point, relative to its anchor.
             anchor: ``'TARGET'``, ``'OWNER'`` or ``'ORIGIN'``.
-            axis: The Euler angle that decides; unused if it always acts.
-            sign: The sign of that angle with which it acts; 0 for always.
+            axis: The Euler angle that decides whether it acts; unused if it always does.
+            sign: The sign of that angle for which it acts; 0 for always.
             order: The order of the angles.
         """
         self.offset, self.anchor, self.axis, self.sign = offset, anchor, axis, sign
@@ -309,7 +309,7 @@ class Pivot(Constraint):
 
 @final
 class ChannelRange:
-    """A range of a channel that is mapped to a range of another channel.
+    """The range of a channel that is mapped to the range of another channel.
 
     Attributes:
         least: The minimum of each axis.
@@ -317,7 +317,6 @@ class ChannelRange:
     """
 
     def __init__(self, least: Vec, most: Vec) -> None:
-        """Set up the range."""
         self.least, self.most = least, most
 
     def shares(self, numbers: Vec, is_extrapolated: bool) -> list[float]:
@@ -331,7 +330,7 @@ class ChannelRange:
         return shares
 
     def at(self, shares: list[float], sources: tuple[int, int, int]) -> Vec:
-        """Return the numbers at fractions of the range, each at the fraction of its source axis."""
+        """Return the numbers at fractions of the range; each uses that of its source axis."""
         x, y, z = sources
         a, b, c = sub(self.most, self.least)
         return add(self.least, (a * shares[x], b * shares[y], c * shares[z]))
@@ -414,7 +413,7 @@ class Transformation(Constraint):
 
 @final
 class LockedTrack(Constraint):
-    """Points an axis at its target by turning about another one."""
+    """Points an axis at its target by turning about another axis."""
 
     def __init__(self, locked: int, track: int, sign: float) -> None:
         """Set up the constraint.
@@ -422,7 +421,7 @@ class LockedTrack(Constraint):
         Args:
             locked: The axis to turn about.
             track: The axis that points at the target.
-            sign: -1 to point its negative direction there, else 1.
+            sign: -1 to point its negative direction there, otherwise 1.
         """
         self.locked, self.track, self.sign = locked, track, sign
 
@@ -447,9 +446,9 @@ class TrackTo(Constraint):
 
         Args:
             track: The axis that points at the target.
-            sign: -1 to point its negative direction there, else 1.
-            up: The axis that points up, another one.
-            uses_target: Whether up is the target's Z, and not that of the space.
+            sign: -1 to point its negative direction there, otherwise 1.
+            up: The axis that points up, other than ``track``.
+            uses_target: Whether the target's Z is up, instead of the space's Z.
         """
         self.track, self.sign, self.up, self.uses_target = track, sign, up, uses_target
 
@@ -515,7 +514,7 @@ class LimitDistance(Constraint):
 
 @final
 class Bulge:
-    """The limits of how far a stretched bone grows thicker or thinner; -1 without a limit."""
+    """The limits on how much a stretched bone grows thicker or thinner; -1 without a limit."""
 
     def __init__(self, least: float, most: float, smooth: float) -> None:
         """Set up the limits.
@@ -523,7 +522,7 @@ class Bulge:
         Args:
             least: The minimum factor, from 0 to 1.
             most: The maximum factor, at least 1.
-            smooth: How smoothly they are approached, from 0 to 1.
+            smooth: How smoothly the limits are approached, from 0 to 1.
         """
         self.least, self.most, self.smooth = least, most, smooth
 
@@ -597,7 +596,6 @@ class Range:
     """The minimum and maximum values on each axis; infinite if unlimited."""
 
     def __init__(self, least: Vec, most: Vec) -> None:
-        """Set up the range."""
         self.least, self.most = least, most
 
     def limited(self, numbers: Vec) -> Vec:
@@ -613,7 +611,6 @@ class LimitLocation(Constraint):
     """Keeps the location within a range."""
 
     def __init__(self, limits: Range) -> None:
-        """Set up the constraint."""
         self.limits = limits
 
     def apply(self, frame: Frame, source: Frame) -> Frame:
@@ -626,7 +623,6 @@ class LimitScale(Constraint):
     """Keeps the scale within a range."""
 
     def __init__(self, limits: Range) -> None:
-        """Set up the constraint."""
         self.limits = limits
 
     def apply(self, frame: Frame, source: Frame) -> Frame:
@@ -646,7 +642,7 @@ class LimitRotation(Constraint):
             used: The angles to limit.
             least: The minimum angles.
             most: The maximum angles.
-            is_legacy: Blender's ``use_legacy_behavior``: angles aren't clamped on a circle.
+            is_legacy: Blender's ``use_legacy_behavior``, which doesn't clamp angles on a circle.
             order: The order of the angles.
         """
         self.used, self.least, self.most = used, least, most
@@ -688,14 +684,14 @@ def _clamped_around(angle: float, least: float, most: float) -> float:
 
 
 def _resized(axes: Mat3, sizes: Vec, wanted: Vec) -> Mat3:
-    """Return axes with their lengths changed to the wanted lengths."""
+    """Return axes with their lengths changed from ``sizes`` to ``wanted``."""
     x, y, z = sizes
     a, b, c = wanted
     return scale_columns(axes, (a / x if x else 1.0, b / y if y else 1.0, c / z if z else 1.0))
 
 
 def _nearest(pair: tuple[Vec, Vec], reference: Vec) -> Vec:
-    """Return the triple of angles nearer to reference angles, the first if equally near."""
+    """Return the triple of angles closer to reference angles, or the first if equally close."""
     a, b, c = pair[0]
     d, e, f = pair[1]
     x, y, z = reference
@@ -705,7 +701,7 @@ def _nearest(pair: tuple[Vec, Vec], reference: Vec) -> Vec:
 
 
 def _compatible(angles: Vec, reference: Vec) -> Vec:
-    """Return angles shifted by whole turns to be nearest to reference angles."""
+    """Return angles shifted by whole turns to be closest to reference angles."""
     x, y, z = angles
     a, b, c = reference
     return _shifted(x, a), _shifted(y, b), _shifted(z, c)
@@ -713,12 +709,12 @@ def _compatible(angles: Vec, reference: Vec) -> Vec:
 
 def _shifted(angle: float, near: float) -> float:
     turns = (angle - near) / tau
-    # Usually skips rounding, which takes as long as all the rest.
+    # Usually skips rounding, which takes as long as everything else.
     return angle if -0.5 <= turns <= 0.5 else angle - tau * round(turns)
 
 
 def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
-    """Return numbers where they are used, and the other numbers elsewhere."""
+    """Return numbers where they are used, otherwise the other numbers."""
     use_x, use_y, use_z = used
     x, y, z = numbers
     a, b, c = otherwise
@@ -726,18 +722,18 @@ def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
 
 
 def _angles_of(axes: Mat3, first: int, second: int) -> Vec:
-    """Return the Euler angles of axes, the smaller of the two triples (``mat3_to_eulO``)."""
+    """Return the smaller of the two triples of Euler angles of axes (``mat3_to_eulO``)."""
     return _nearest(euler_pair(axes, first, second), ORIGIN)
 
 
 def _split(axes: Mat3) -> tuple[Mat3, Vec]:
-    """Return axes of unit length that aren't mirrored, and their factors (``mat3_to_rot_size``)."""
+    """Return unit axes that aren't mirrored, and their factors (``mat3_to_rot_size``)."""
     sizes, mirror = mat_column_lengths(axes), -1.0 if mat_determinant(axes) < 0.0 else 1.0
     return _resized(axes, sizes, (mirror, mirror, mirror)), scaled(sizes, mirror)
 
 
 def _axes_with(i: int, a: Vec, j: int, b: Vec) -> Mat3:
-    """Return right-handed axes in which the axes with indices i and j are a and b."""
+    """Return right-handed axes; the axes with the indices i and j are a and b."""
     third = unit(cross(a, b) if (j - i) % 3 == 1 else cross(b, a)) or ORIGIN
     columns = [third, third, third]
     columns[i], columns[j] = a, b
@@ -745,9 +741,9 @@ def _axes_with(i: int, a: Vec, j: int, b: Vec) -> Mat3:
 
 
 def _rotation_of(axes: Mat3) -> Quat:
-    """Return the rotation of unit axes (``mat3_normalized_to_quat``), also of sheared ones.
+    """Return the rotation of unit axes (``mat3_normalized_to_quat``), even if sheared.
 
-    The scalar part is not negative.
+    The scalar part isn't negative.
     """
     if mat_determinant(axes) < 0.0:
         a, b, c, d, e, f, g, h, i = axes

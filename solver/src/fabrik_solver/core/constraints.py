@@ -1,4 +1,4 @@
-"""Constraints of bones, in their spaces and with their influence, as Blender applies them."""
+"""Constraints of bones, with their spaces and influence, as Blender applies them."""
 
 from typing import final
 
@@ -11,7 +11,7 @@ OWNER_ORIENTATION = "LOCAL_OWNER_ORIENT"
 
 
 class Constraint:
-    """A constraint, with its settings at a frame. Immutable."""
+    """A constraint with its settings at a frame. Immutable."""
 
     def apply(self, frame: Frame, source: Frame) -> Frame:
         """Return the owner's constrained frame.

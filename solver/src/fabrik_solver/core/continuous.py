@@ -1,12 +1,12 @@
-"""Solves a whole shot at once, so that joints only jump between frames where they must.
+"""Solves a whole shot at once, so that joints only jump between frames if they must.
 
-Solved frame by frame, a pose has to jump somewhere. Limits and conflicting targets of a body split
-the solutions into disconnected components, and the component nearest to the FK pose changes. Here
-each frame has several candidates: the pose solved from the FK pose, and poses of tracks. Tracks
-continue from frame to frame in both directions, each pose solved from the previous one. Dynamic
-programming finds the shortest path through the candidates (A. Viterbi, “Error bounds for
-convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
-Theory 13, 1967). Where it still jumps, further tracks start on both sides.
+If each frame is solved alone, a pose has to jump somewhere. Limits and conflicting targets of a
+body split the solutions into disconnected components, and the component closest to the FK pose
+changes. Here each frame has several candidates: the pose solved from the FK pose, and poses of
+tracks. Tracks continue from frame to frame in both directions, each pose solved from the previous
+one. Dynamic programming finds the shortest path through the candidates (A. Viterbi, “Error bounds
+for convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
+Theory 13, 1967). Where the path still jumps, further tracks start on both sides.
 """
 
 from collections.abc import Sequence
@@ -26,26 +26,26 @@ FASTER: Final = 6.0
 """A step this many times as large as the neighboring steps is a jump."""
 
 ROUNDS: Final = 4
-"""The most rounds of additional tracks."""
+"""Maximum number of rounds of additional tracks."""
 
 AT_ONCE: Final = 3
-"""The number of jumps, largest first, that a round treats before the path is chosen again."""
+"""Number of jumps, largest first, that a round handles before the path is chosen again."""
 
 MOST: Final = 48
-"""The number of candidates above which no further tracks start at a frame."""
+"""Number of candidates at a frame above which no further tracks start there."""
 
 SEEDS: Final = 6
-"""The number of tracks that start on each side of a jump, from poses spread over the limits."""
+"""Number of tracks that start on each side of a jump, from poses spread over the limits."""
 
 MISS_COSTS: Final = 1e6
 """The cost factor for missing a target that another candidate reaches, times the squared miss."""
 
 LOOSE_COSTS: Final = 0.1
-"""The same where no candidate reaches it: there continuity matters more."""
+"""The same if no candidate reaches it, because continuity then matters more."""
 
 CHANGE_COSTS: Final = 0.02
-"""The cost of changing tracks, besides the distance. It equals two points jumping by a tenth of the
-chain's length."""
+"""The cost of changing tracks, in addition to the distance. It equals two points jumping by a
+tenth of the chain's length."""
 
 MORE: Final = 4.0
 """A smoother path may have up to this many times the shortest path's squared distance."""
@@ -57,40 +57,40 @@ class _Layer:
 
     Attributes:
         instant: The solve input.
-        found: The candidates; the first is solved alone.
-        after: The index of each candidate's successor on its track in the next frame, or -1.
-        before: The same in the previous frame.
+        candidates: The candidates. The first one is solved alone.
+        successors: The index of each candidate's successor on its track in the next frame, or -1.
+        predecessors: The index of its predecessor in the previous frame, or -1.
     """
 
-    __slots__ = ("after", "before", "found", "instant")
+    __slots__ = ("candidates", "instant", "predecessors", "successors")
     instant: Instant
-    found: list[Candidate]
-    after: list[int]
-    before: list[int]
+    candidates: list[Candidate]
+    successors: list[int]
+    predecessors: list[int]
 
     def __init__(self, instant: Instant) -> None:
         self.instant = instant
-        self.found = []
-        self.after = []
-        self.before = []
+        self.candidates = []
+        self.successors = []
+        self.predecessors = []
         self.place(instant.alone())
 
     def place(self, candidate: Candidate) -> int:
-        """Return the index of a candidate, adding it unless a similar candidate exists."""
-        for i, existing in enumerate(self.found):
+        """Return the index of a candidate, adding it unless a similar one exists."""
+        for i, existing in enumerate(self.candidates):
             if largest_step(existing, candidate) < SAME:
                 if candidate.reaches and not existing.reaches:
-                    self.found[i] = candidate
+                    self.candidates[i] = candidate
                 return i
-        self.found.append(candidate)
-        self.after.append(-1)
-        self.before.append(-1)
-        return len(self.found) - 1
+        self.candidates.append(candidate)
+        self.successors.append(-1)
+        self.predecessors.append(-1)
+        return len(self.candidates) - 1
 
     def least_missed(self) -> float:
         """Return the smallest distance of a candidate to the target; 0 if any reaches it."""
         least = inf
-        for candidate in self.found:
+        for candidate in self.candidates:
             least = min(least, 0.0 if candidate.reaches else candidate.missed)
         return least
 
@@ -99,7 +99,7 @@ class _Layer:
         least = self.least_missed()
         factor = MISS_COSTS if least == 0.0 else LOOSE_COSTS
         costs: list[float] = []
-        for candidate in self.found:
+        for candidate in self.candidates:
             over = 0.0 if candidate.reaches else candidate.missed - least
             costs.append(factor * over * over)
         return costs
@@ -113,7 +113,7 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
     """
     layers = [_Layer(instant) for instant in instants]
     if len(layers) < 2:
-        return [layer.found[0] for layer in layers]
+        return [layer.candidates[0] for layer in layers]
     _follow(layers, 0, 0, 1)
     _follow(layers, len(layers) - 1, 0, -1)
     chosen = _shortest_path(layers)
@@ -126,7 +126,7 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
             tried.add(i)
             _seed(layers, i)
         chosen = _shortest_path(layers)
-    path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
+    path = [layer.candidates[chosen[i]] for i, layer in enumerate(layers)]
     changes = [i for i in range(len(path) - 1) if not _is_linked(layers, i, chosen)]
     path = blend_changes(instants, path, changes)
     smooth(instants, path)
@@ -140,24 +140,31 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
 def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
     """Return whether the path stays on its track after a frame."""
     candidate, successor = chosen[at], chosen[at + 1]
-    return layers[at].after[candidate] == successor or layers[at + 1].before[successor] == candidate
+    return (
+        layers[at].successors[candidate] == successor
+        or layers[at + 1].predecessors[successor] == candidate
+    )
 
 
 def _whole(layers: list[_Layer], direction: int) -> list[Candidate]:
-    """Return the track from the first or last frame if it spans the shot, else an empty list."""
+    """Return the track from the first or last frame if it spans the shot, otherwise empty."""
     at, candidate = (0, 0) if direction > 0 else (len(layers) - 1, 0)
-    track = [layers[at].found[0]]
+    track = [layers[at].candidates[0]]
     while len(track) < len(layers):
-        candidate = layers[at].after[candidate] if direction > 0 else layers[at].before[candidate]
+        candidate = (
+            layers[at].successors[candidate]
+            if direction > 0
+            else layers[at].predecessors[candidate]
+        )
         if candidate < 0:
             return []
         at += direction
-        track.append(layers[at].found[candidate])
+        track.append(layers[at].candidates[candidate])
     return track if direction > 0 else track[::-1]
 
 
 def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
-    """Return whether a track is smoother than the path, and reaches and moves as well."""
+    """Return whether a track is smoother than the path, without missing or moving more."""
     if any([path[i].reaches and not candidate.reaches for i, candidate in enumerate(track)]):
         return False
     if _path_cost(track) > MORE * _path_cost(path):
@@ -166,7 +173,6 @@ def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
 
 
 def _path_cost(path: list[Candidate]) -> float:
-    """Return the sum of the squared distances along a path."""
     return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 
 
@@ -179,10 +185,10 @@ def _follow(layers: list[_Layer], at: int, candidate: int, direction: int) -> No
     previous_step = 0.0
     while 0 <= at + direction < len(layers):
         layer, next_layer = layers[at], layers[at + direction]
-        links = layer.after if direction > 0 else layer.before
+        links = layer.successors if direction > 0 else layer.predecessors
         if links[candidate] >= 0:
             return
-        current = layer.found[candidate]
+        current = layer.candidates[candidate]
         solved = next_layer.instant.solved_from(current.rotations, current.location)
         if not solved.reaches and next_layer.least_missed() == 0.0:
             return
@@ -198,16 +204,16 @@ def _seed(layers: list[_Layer], at: int) -> None:
     """Start tracks on both sides of a jump, in both directions."""
     for i in (at, at + 1):
         layer = layers[i]
-        if len(layer.found) > MOST:
+        if len(layer.candidates) > MOST:
             continue
         candidates = {0}
         for number in range(SEEDS):
             solved = layer.instant.solved_from(
-                layer.instant.spread(number + 1), layer.found[0].location
+                layer.instant.spread(number + 1), layer.candidates[0].location
             )
             if solved.reaches or layer.least_missed() > 0.0:
                 candidates.add(layer.place(solved))
-        for candidate in sorted(candidates | set(range(len(layer.found)))):
+        for candidate in sorted(candidates | set(range(len(layer.candidates)))):
             _follow(layers, i, candidate, 1)
             _follow(layers, i, candidate, -1)
 
@@ -221,11 +227,11 @@ def _shortest_path(layers: list[_Layer]) -> list[int]:
         added = layer.costs()
         predecessors: list[int] = []
         total: list[float] = []
-        for k, candidate in enumerate(layer.found):
+        for k, candidate in enumerate(layer.candidates):
             best, least = 0, inf
-            for j, other in enumerate(previous.found):
+            for j, other in enumerate(previous.candidates):
                 cost = costs[j]
-                if previous.after[j] != k and layer.before[k] != j:
+                if previous.successors[j] != k and layer.predecessors[k] != j:
                     cost += CHANGE_COSTS
                 if cost < least:
                     cost += squared_distance(other, candidate, least - cost)
@@ -246,7 +252,7 @@ def _shortest_path(layers: list[_Layer]) -> list[int]:
 
 def _jumps(layers: list[_Layer], chosen: list[int]) -> list[int]:
     """Return the frames after which the path jumps, the largest jump first."""
-    path = [layer.found[chosen[i]] for i, layer in enumerate(layers)]
+    path = [layer.candidates[chosen[i]] for i, layer in enumerate(layers)]
     steps = [largest_step(path[i], path[i + 1]) for i in range(len(path) - 1)]
     jumps: list[tuple[float, int]] = []
     for i, step in enumerate(steps):

@@ -43,10 +43,10 @@ class Envelope:
         """Set up the envelope.
 
         Args:
-            head: The head of the bone at rest.
-            tail: Its tail.
+            head: The bone's head in the rest pose.
+            tail: The bone's tail in the rest pose.
             radii: The radii at head and tail, within which it acts fully.
-            falloff: The distance beyond these at which it stops acting.
+            falloff: The distance beyond the radii at which it stops acting.
         """
         self.head, self.tail, self.radii, self.falloff = head, tail, radii, falloff
 
@@ -73,14 +73,13 @@ class DeformBone:
     """A deforming bone. Immutable.
 
     Attributes:
-        weight: Its weight, positive.
+        weight: Its positive weight.
         rest: Its rest frame, in armature space.
-        unrest: The inverse of that.
+        unrest: The inverse of the rest frame.
         envelope: Where it acts; None for everywhere.
     """
 
     def __init__(self, weight: float, rest: Frame, envelope: Envelope | None) -> None:
-        """Set up the bone."""
         self.weight, self.rest, self.unrest = weight, rest, inverse(rest)
         self.envelope = envelope
 
@@ -95,13 +94,12 @@ class PosedBone:
     """
 
     def __init__(self, world: Frame, frame: Frame) -> None:
-        """Set up the bone."""
         self.world, self.frame = world, frame
 
 
 @final
 class Armature(Constraint):
-    """Moves its owner as bones move the points that they deform."""
+    """Moves its owner like bones move the points that they deform."""
 
     def __init__(self, bones: list[DeformBone], keeps_volume: bool, bound_at: Vec | None) -> None:
         """Set up the constraint.
@@ -110,7 +108,7 @@ class Armature(Constraint):
             bones: The bones.
             keeps_volume: Whether to blend dual quaternions instead of matrices.
             bound_at: The owner's rest head in armature space, if it determines the envelope
-                weights; None to use its present location.
+                weights; None to use its current location.
         """
         self.bones, self.keeps_volume, self.bound_at = bones, keeps_volume, bound_at
 
@@ -119,7 +117,7 @@ class Armature(Constraint):
         return frame_in(source, frame)
 
     def motion_of(self, posed: list[PosedBone], at: Vec, world: Frame) -> Frame:
-        """Return the transform, in world space, by which the bones move a bone.
+        """Return the world-space transform of a bone that is moved by the bones.
 
         Args:
             posed: The posed bones.
@@ -132,7 +130,7 @@ class Armature(Constraint):
         return self.motion(posed, at if self.bound_at is None else point_in(world, self.bound_at))
 
     def motion(self, posed: list[PosedBone], point: Vec) -> Frame:
-        """Return the transform, in world space, by which the bones move a point.
+        """Return the world-space transform of a point that is moved by the bones.
 
         Args:
             posed: The posed bones.
@@ -168,7 +166,7 @@ class _Blend:
         self.dual: Quat = (0.0, 0.0, 0.0, 0.0)
 
     def add(self, motion: Frame, rest: Frame, weight: float) -> None:
-        """Add the transform of a bone with this rest frame, both in world space."""
+        """Add the transform of a bone with a certain rest frame, both in world space."""
         if not self.keeps_volume:
             self._add_matrix(motion, weight)
             return
@@ -203,7 +201,7 @@ class _Blend:
         self.offset = add(self.offset, scaled(motion[1], weight))
 
     def result(self, total: float) -> Frame:
-        """Return the mean, for this sum of weights."""
+        """Return the mean, for a certain sum of weights."""
         a, b, c, d, e, f, g, h, i = self.axes
         part = 1.0 / total
         x, y, z = scaled((a, b, c), part), scaled((d, e, f), part), scaled((g, h, i), part)
@@ -217,7 +215,7 @@ class _Blend:
 
 
 def _split(motion: Frame, base: Frame) -> tuple[Frame, Frame]:
-    """Return the rotation and translation of a transform, and the scale before them.
+    """Return the rotation and translation of a transform, and the scale that precedes them.
 
     Args:
         motion: The transform.
@@ -233,7 +231,7 @@ def _split(motion: Frame, base: Frame) -> tuple[Frame, Frame]:
 
 
 ORTHONORMAL: Final = 1e-5
-"""The deviation from an orthonormal matrix up to which Blender treats a matrix as a rotation."""
+"""Maximum deviation from an orthonormal matrix for which Blender treats it as a rotation."""
 
 
 def _is_rotation(axes: Mat3) -> bool:

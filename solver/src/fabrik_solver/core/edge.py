@@ -8,7 +8,8 @@ from .joint import Joint, sizes_of
 from .vectors import Vec, length, mix, quat_between, rotate, sub, unit
 
 EDGE: Final = 0.05
-"""How near to the edge of its reach, in chain lengths, a chain is completed in closed form."""
+"""Distance from the edge of reach below which a chain is completed in closed form, in chain
+lengths."""
 
 
 def complete(
@@ -16,9 +17,9 @@ def complete(
 ) -> None:
     """Bring the tip the rest of the way to a target at the edge of reach.
 
-    Toward the edge, where the chain is straight or folded, the iterations needed grow without
-    bound. With any fixed number the chain would snap straight there. `close` does the rest, blended
-    in between `EDGE` and half of it for continuity.
+    Toward the edge, where the chain is straight or folded, the number of iterations grows without
+    bound. With any fixed number, the chain would snap straight there. `close` does the rest; for
+    continuity, it is blended in between `EDGE` and half of it.
     """
     distance = length(target)
     margin = outer - distance
@@ -33,8 +34,8 @@ def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0)
     """Bring the tip to the target, or a fraction ``most`` of the way.
 
     All bones rotate by the same fraction toward the straight or the folded pose until the span is
-    right. Then the chain swings onto the target. Up to twice the tolerance this is blended in, for
-    continuity.
+    right. Then the chain swings onto the target. For continuity, this is blended in up to twice the
+    tolerance.
     """
     tip = joints[-1].at()
     gap = length(sub(tip, target))
@@ -45,7 +46,7 @@ def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0)
     wanted_span = span + fraction * (length(target) - span)
     lengths = sizes_of(joints)
     folded_span = abs(2.0 * max(lengths) - fsum(lengths))
-    # The folded chain may still be longer than wanted: other poses are shorter.
+    # The folded chain may still be longer than desired, as other poses are shorter.
     if wanted_span > span or wanted_span >= folded_span:
         _unbend(joints, wanted_span)
     aim = mix(tip, target, fraction)
@@ -76,7 +77,7 @@ def _unbend(joints: list[Joint], span: float) -> None:
 
 
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
-    """Return the fraction of the rotation, from 0 to 1, that gives the span or the nearest to it.
+    """Return the fraction of the rotation, from 0 to 1, that gives the span or comes closest.
 
     False position (Illinois) on the remaining gap, which shrinks as the fraction grows.
     """

@@ -16,8 +16,8 @@ from .vectors import (
 )
 
 LOCKED: Final = 2.0**-24
-"""The sine of the half angle from gimbal lock below which the outer angles can be traded freely.
-That changes the rotation by less than single precision resolves."""
+"""The sine of the half angle from gimbal lock below which only the sum or difference of the
+outer angles matters. Trading them changes the rotation by less than single precision resolves."""
 
 BLENDER_LOCKED: Final = 16.0 * 2.0**-23
 """The cosine of the middle angle below which Blender sets the last angle to 0."""
@@ -27,7 +27,7 @@ def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
     """Return the angles about X, Y and Z that make a rotation, nearest to ``near``.
 
     The sum and the difference of the outer angles each come from a pair of numbers. In gimbal lock
-    one pair vanishes; its angle is then lost in rounding, but doesn't matter.
+    one pair vanishes. Its angle is then lost in rounding, but doesn't matter.
 
     Args:
         rotation: The rotation, as a unit quaternion.
@@ -72,7 +72,7 @@ def _by_axis(first: int, second: int, a: float, b: float, c: float) -> Vec:
 def _nearest(
     a: float, b: float, c: float, near_a: float, near_b: float, near_c: float
 ) -> tuple[float, float, float, float]:
-    """Return angles shifted by whole turns to the nearest of others, and their distance."""
+    """Return angles shifted by whole turns to be closest to others, and their distance."""
     a += tau * round((near_a - a) / tau)
     b += tau * round((near_b - b) / tau)
     c += tau * round((near_c - c) / tau)
@@ -82,7 +82,7 @@ def _nearest(
 def euler_pair(axes: Mat3, first: int, second: int) -> tuple[Vec, Vec]:
     """Return both triples of angles about X, Y and Z for a rotation, as Blender computes them.
 
-    They are equivalent, and equal in gimbal lock, where the last angle is 0.
+    The triples are equivalent, and equal in gimbal lock, where the last angle is 0.
 
     Args:
         axes: The rotated axes; scale and shear are ignored. Mirrored axes aren't a rotation, and

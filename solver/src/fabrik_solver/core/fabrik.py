@@ -7,7 +7,7 @@ from .joint import Joint
 from .vectors import Vec
 
 COINCIDENT: Final = 1e-150
-"""Joints nearer to each other than this coincide."""
+"""Joints closer to each other than this coincide."""
 
 
 def fabrik(joints: list[Joint], target: Vec) -> None:
@@ -18,7 +18,7 @@ def fabrik(joints: list[Joint], target: Vec) -> None:
     placed on the line between its old position and its neighbor's new position, so a planar chain
     stays in its plane.
 
-    Coincident joints have no such line: they use the previous bone's direction.
+    Coincident joints have no such line, so they use the previous bone's direction.
     """
     root = joints[0].at()
     backward(joints, target)
@@ -30,7 +30,7 @@ def fabrik(joints: list[Joint], target: Vec) -> None:
 
 
 def backward(joints: list[Joint], target: Vec) -> None:
-    """Put the tip on the target and drag the others behind it at their lengths, root included."""
+    """Put the tip on the target and drag all joints behind it at their lengths, even the root."""
     joints[-1].move(target)
     x, y, z = target
     dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0

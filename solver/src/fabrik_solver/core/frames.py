@@ -77,7 +77,7 @@ def mixed(a: Frame, b: Frame, factor: float) -> Frame:
 
 
 def _slerp(a: Quat, b: Quat, factor: float) -> Quat:
-    """Interpolate as Blender's ``interp_qt_qtqt``: near-equal rotations linearly, unnormalized."""
+    """Interpolate like Blender's ``interp_qt_qtqt``: linearly if nearly equal, unnormalized."""
     w, x, y, z = quat_compatible(a, b)
     p, q, r, s = b
     cosine = w * p + x * q + y * r + z * s
@@ -89,7 +89,7 @@ def _slerp(a: Quat, b: Quat, factor: float) -> Quat:
 
 
 NEARLY: Final = 1e-30
-"""The squared change in an iteration below which the next iteration wouldn't change anything."""
+"""The squared change per iteration below which another iteration wouldn't change anything."""
 
 
 def _polar(m: Mat3) -> tuple[Mat3, Mat3]:

@@ -25,7 +25,8 @@ from .vectors import (
 )
 
 STRAIGHT: Final = 1e-9
-"""The half angle, in radians, below which rounding hides the rotation axis: the path is a line."""
+"""The half angle, in radians, below which rounding hides the rotation axis and the path is a
+line."""
 
 
 def rigid(frame: Frame) -> Frame:
@@ -64,7 +65,7 @@ def between(first: Frame, second: Frame, factor: float) -> Frame:
 
 
 def own_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
-    """Return a bone's frame relative to the frame it has without its channels.
+    """Return a bone's frame relative to the frame that it would have without its channels.
 
     Raises:
         ValueError: If the parent has zero scale.
@@ -82,15 +83,15 @@ def held_channels(
     factor: float,
     carried: Frame = WHOLE,
 ) -> tuple[Quat, Vec]:
-    """Return a bone's rotation and location when its own channels act in some other frame.
+    """Return a bone's rotation and location if its channels act in a frame other than its parent's.
 
     Args:
         bone: The bone.
-        local: Its own channels.
+        local: Its channels.
         parent: The frame of its parent, in armature space.
         to_armature: From world to armature space.
-        space: The frame, in world space.
-        earlier: The frame to blend from.
+        space: The frame in which the channels act, in world space.
+        earlier: The frame to blend from, in world space.
         factor: The blend factor; at 1 `earlier` is unused.
         carried: The frame of a held child of the bone, in the bone's space, without scale. The bone
             doesn't inherit the frame's scale and shear, which would move the child.

@@ -1,4 +1,4 @@
-"""The solve input of each frame of a shot, and the candidate poses for it."""
+"""The solve input of each frame of a shot, and candidate poses for it."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -26,10 +26,10 @@ class Candidate:
     Attributes:
         rotations: The local rotations of all bones.
         location: The location channel of the first bone, for a body with a free root.
-        points: The points that measure motion: joints, tips and a point beside each bone, in chain
+        points: The points that measure motion: joints, tips and a point next to each bone, in chain
             lengths.
         missed: The distance to the target, in chain lengths.
-        reaches: Whether that is within the tolerance.
+        reaches: Whether that distance is within the tolerance.
     """
 
     __slots__ = ("location", "missed", "points", "reaches", "rotations")
@@ -57,7 +57,7 @@ class Candidate:
 class Instant:
     """The solve input of a frame.
 
-    Call `alone` first: it determines where the pole swivels the chain.
+    Call `alone` first, because it determines where the pole swivels the chain.
     """
 
     def alone(self) -> Candidate:
@@ -65,7 +65,7 @@ class Instant:
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the pose nearest to another pose, or one near it."""
+        """Return the solved pose closest to another pose, or one close to it."""
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:
@@ -120,11 +120,11 @@ class ChainInstant(Instant):
         return self._candidate((), self._goal)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose near another pose."""
+        """Return the solved pose close to another pose."""
         return self._candidate(rotations, self._led)
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return rotations that limits allow."""
+        """Return rotations within the limits."""
         chain = self._chain
         rotations = list(chain.rotations)
         for i, bone in enumerate(chain.constrained):
@@ -162,8 +162,8 @@ class ChainInstant(Instant):
 def _led(posture: Posture, goal: Goal) -> Goal:
     """Return the goal with its pole in the bend direction of the solved chain.
 
-    A pole of partial weight swivels a chain partway from its FK pose. Applied again at every frame,
-    it would swivel the chain all the way.
+    A pole of partial weight swivels a chain partway from its FK pose. If it were applied again at
+    every frame, it would swivel the chain all the way.
     """
     if goal.is_hint:
         return goal
@@ -182,7 +182,7 @@ def _led(posture: Posture, goal: Goal) -> Goal:
 class BodyInstant(Instant):
     """A body at a frame; see `pose_body` for the arguments.
 
-    All influences are treated as 1: they blend the path with the FK pose afterwards.
+    All influences are treated as 1, because they blend the path with the FK pose afterwards.
     """
 
     __slots__ = ("_arms", "_body", "_pulls", "_size")
@@ -206,11 +206,11 @@ class BodyInstant(Instant):
         return self._candidate(self._body)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose near another pose."""
+        """Return the solved pose close to another pose."""
         return self._candidate(self._body.started(rotations, location))
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return rotations that limits allow."""
+        """Return rotations within the limits."""
         rotations: list[Quat] = []
         for i, limit in enumerate(self._body.limits):
             fk_rotation = self._body.locals[i].rotation

@@ -9,16 +9,16 @@ from .vectors import Vec
 class Joint:
     """A joint, and the bone from it to the next joint.
 
-    Positions are relative to the root, in chain lengths. A plain class of numbers. When compiled, a
-    pass over a list of these takes a fifth of the time of a pass over tuples, which would be
-    reallocated. Interpreted it takes no longer.
+    Positions are relative to the root, in chain lengths. Compiled, a pass over a list of these
+    takes a fifth of the time for tuples, which would have to be reallocated. Interpreted, it takes
+    no longer.
 
     Attributes:
         x: Position of the joint.
         y: Position of the joint.
         z: Position of the joint.
         size: Length of its bone, 0 at the tip.
-        ux: Unit direction of that bone. Only up to date where a function documents it.
+        ux: Unit direction of that bone. Only up to date if a function says so.
         uy: Direction of that bone.
         uz: Direction of that bone.
     """

@@ -1,8 +1,7 @@
 """The sparse linear system of an articulated body, solved from the tips to the root.
 
-Joints are only coupled with their ancestors, so elimination doesn't fill in zeros: R. Featherstone,
-“Rigid Body Dynamics Algorithms”, 2008, §6.4 and §6.5. Blocks are 3 × 3, for the three axes of a
-joint.
+Joints are only coupled with their ancestors, so elimination keeps zeros: R. Featherstone, “Rigid
+Body Dynamics Algorithms”, 2008, §6.4 and §6.5. Blocks are 3 × 3, for the three axes of a joint.
 """
 
 from typing import final
@@ -16,7 +15,7 @@ NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 @final
 class Block:
-    """A 3 × 3 matrix: the axes of a joint are its rows, those of an ancestor its columns.
+    """A 3 × 3 matrix; its rows are the axes of a joint, its columns those of an ancestor.
 
     Its elements are attributes instead of a list, which is several times as fast when compiled.
     """
@@ -24,7 +23,6 @@ class Block:
     __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h", "i")
 
     def __init__(self) -> None:
-        """Start with zeros."""
         self.a = self.b = self.c = 0.0
         self.d = self.e = self.f = 0.0
         self.g = self.h = self.i = 0.0
@@ -79,7 +77,6 @@ class Pivot:
     __slots__ = ("_p", "_q", "_r", "_u", "_v", "_w", "is_positive")
 
     def __init__(self, block: Block) -> None:
-        """Factorize a block."""
         self._p = p = block.a
         self._q = self._r = self._u = self._v = self._w = 0.0
         self.is_positive = False
@@ -117,7 +114,8 @@ class Pivot:
 class JointSystem:
     """The degrees of freedom of a pose, three to a joint, and a symmetric matrix over them.
 
-    Joints come after their ancestors. A free root has two entries: its motion, then its rotation.
+    Joints come after their ancestors. A free root has two entries: its motion, then its rotation. A
+    wall is the surface of a joint limit that a joint is at.
 
     Attributes:
         owners: The bone of each joint.
@@ -126,9 +124,9 @@ class JointSystem:
         slides: The velocities of the same motions at the origin of the space.
         chains: The joint and its ancestors, the joint first.
         rows: The blocks between it and each joint of its chain.
-        walls: The number of axes, from the first, about which it is at its limit and can't rotate
-            forward.
-        kept: 1 for each axis about which the joint rotates, else 0.
+        walls: The number of axes, from the first, about which the joint is at a wall and can't
+            rotate forward.
+        kept: 1 for each axis about which the joint rotates, otherwise 0.
     """
 
     __slots__ = (
@@ -146,7 +144,6 @@ class JointSystem:
     )
 
     def __init__(self) -> None:
-        """Start without joints."""
         self.owners: list[int] = []
         self.axes: list[Three] = []
         self.spins: list[Three] = []
@@ -194,7 +191,7 @@ class JointSystem:
         return self._rotations[index]
 
     def hold(self, step: list[Vec], least: float) -> bool:
-        """Lock axes that a step moves past their limit by more than ``least``; True if any."""
+        """Lock the axes that a step moves past a wall by more than ``least``; True if any."""
         is_any = False
         for index, walls in enumerate(self.walls):
             if walls == 0:
@@ -275,7 +272,7 @@ class JointSystem:
 
 @final
 class _Entry:
-    """The entries of a vector for a joint, as attributes like those of `Block`."""
+    """The entries of a vector for a joint, as attributes like in `Block`."""
 
     __slots__ = ("x", "y", "z")
 

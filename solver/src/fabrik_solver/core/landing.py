@@ -1,4 +1,4 @@
-"""Landing: brings the shape from the first iterations onto the target exactly.
+"""Landing: brings the shape from the first iterations exactly onto the target.
 
 All positions are relative to the root, in chain lengths.
 """
@@ -11,7 +11,7 @@ from .joint import Joint
 from .vectors import ORIGIN, Vec, solve_symmetric
 
 EXACT: Final = 1e-7
-"""The residual at which landing ends. Newton's method mostly leaves its square."""
+"""The residual at which landing ends. Newton's method usually leaves its square."""
 
 Shape = tuple[Vec, Vec, Vec]
 """The tip, and Σ l d dᵀ as (xx, yy, zz) and (xy, xz, yz), for bones of length l and direction d."""
@@ -23,9 +23,9 @@ def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int
     Each step pulls all bones in the same direction, as a load on the tip would (see
     `_pulled_along`). With bones of length l and direction d, a pull moves the tip by the 3 × 3
     matrix Σ l (1 − d dᵀ) to first order. A step is O(bones). It is Newton's method with the
-    pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap it has the least
-    squared angles, weighted by length. It doesn't choose a joint, plane or branch, so the solution
-    is as smooth as its input. Planar chains stay planar.
+    pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap, it has the smallest
+    sum of squared angles, weighted by length. It doesn't choose a joint, plane or branch, so the
+    solution is as smooth as its input. Planar chains stay planar.
 
     The first pass only restores the lengths from the root on. It is the forward pass of a FABRIK
     iteration, and changes nothing if the lengths are already right.
@@ -50,7 +50,7 @@ def _missed(tip: Vec, target: Vec) -> float:
 
 
 def _pull_to(target: Vec, shape: Shape) -> Vec:
-    """Return the pull that brings the tip nearer to the target, zero if it is undetermined.
+    """Return the pull that brings the tip closer to the target, zero if undetermined.
 
     The tip t is compared with the target as t / √(1 − t²), in which a pull is nearly linear. It is
     exactly linear if all bones make the same angle with it. The plain gap would behave like a
@@ -67,9 +67,9 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
     gx, gy, gz = tx * ratio - x, ty * ratio - y, tz * ratio - z
     along = gx * x + gy * y + gz * z
     gap = (gx - x * along, gy - y * along, gz - z * along)
-    # As the chain has length 1, Σ l is xx + yy + zz.
+    # The chain has length 1, so Σ l is xx + yy + zz.
     px, py, pz = solve_symmetric((yy + zz, xx + zz, xx + yy), (-xy, -xz, -yz), gap)
-    # The pull is unbounded where a chain is nearly straight or folded: keep it below 1.
+    # The pull is unbounded if a chain is nearly straight or folded: keep it below 1.
     shorter = 1.0 / sqrt(1.0 + px * px + py * py + pz * pz)
     return (px * shorter, py * shorter, pz * shorter)
 
@@ -121,8 +121,8 @@ def _pulled_along(pull: Vec, joints: list[Joint]) -> Shape:
     """Rotate all bones toward the direction of the pull, and measure the chain.
 
     The directions transform like starlight under a Lorentz boost (aberration), the flow of the
-    infinitesimal d → d + pull − d (d · pull). However large the pull, bones that point against it
-    turn away to their own sides; with unit(d + pull) they would pass through zero and flip.
+    infinitesimal d → d + pull − d (d · pull). However large the pull is, bones that point against
+    it turn away to different sides. With unit(d + pull) they would pass through zero and flip.
     """
     px, py, pz = pull
     factor = 1.0 / (1.0 + sqrt(1.0 + px * px + py * py + pz * pz))

@@ -1,15 +1,16 @@
 """The search for the pose of least motion since the start of a drag, with all springs at rest.
 
-The sum of stiffness · angle² over all joints and the energy of the springs are minimized. A
-spring's force is limited, and a stricter rank is stronger than all ranks below it together. So a
-pin stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
+It minimizes the sum of stiffness · angle² over all joints plus the energy of the springs. A
+spring's force is limited, and a stricter rank is stronger than all lower ranks together. A pin thus
+stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
 start of the drag, with weak springs that grow.
 
-It is Newton's method. Springs count with their stiffness and with their expected force of the step
-before: tension keeps a straight leg straight. Each step corrects the misses caused by curvature,
-and is made longer if it still falls as steeply as at its start. While a step is found, limits that
-it would leave are held. As these walls are curved, a force pressing a joint against one resists its
-motion along it. A useless step ends where it meets the next wall.
+It is Newton's method. Springs count with their stiffness and with the force expected from the
+previous step, because tension keeps a straight leg straight. Each step corrects the misses caused
+by curvature. It gets longer if the energy at its end still falls as steeply as at its start. While
+a step is determined, limits that it would leave are held. Their surfaces (walls) are curved, so a
+force that presses a joint against one resists motion along it. A useless step ends where it meets
+the next wall.
 """
 
 from collections.abc import Sequence
@@ -50,76 +51,75 @@ from .vectors import (
 )
 
 STAGES: list[float] = [1e-3, 1e-1, 1.0]
-"""The factors of the largest forces, one after the other."""
+"""The factors of the maximum forces, one after the other."""
 
 STEPS: Final = 60
-"""The largest number of steps in a stage."""
+"""Maximum number of steps in a stage."""
 
 HALVINGS: Final = 4
-"""The number of shares of a step to try, each half of the previous one."""
+"""Number of step lengths to try, each half of the previous one."""
 
 LARGEST: Final = 0.3
-"""The largest rotation of a joint in a step, in radians, and motion of a root, in sizes."""
+"""Maximum rotation of a joint in a step, in radians, and motion of a root, in body sizes."""
 
 SLIDE: Final = 1.2
-"""The stiffness of a root against moving, in radians² per size of the body squared."""
+"""The stiffness of a root against moving, in radians² per squared body size."""
 
 CORRECTIONS: Final = 3
-"""The most corrections of a step for the misses caused by curvature."""
+"""Maximum number of corrections of a step for the misses caused by curvature."""
 
 LITTLE: Final = 0.1
-"""A correction that gains less than this share of its step's gain is the last one."""
+"""A correction that gains less than this fraction of its step's gain is the last one."""
 
 STEEP: Final = 0.75
-"""The share of a step's slope above which a longer step is tried. The energy then curves less than
-the system; the share is one half where they curve alike."""
+"""The fraction of a step's slope above which a longer step is tried. The energy then curves less
+than the system; if they curve alike, the fraction is one half."""
 
 BALANCE: Final = 1e4
-"""The stiffness against a center of mass outside of the body's support, in radians² per size
-squared."""
+"""The stiffness against a center of mass outside the body's support, in radians² per squared
+body size."""
 
 CENTER: Final = 64.0
-"""The same against moving it at all."""
+"""The stiffness against moving the center of mass at all."""
 
 DONE: Final = 1e-6
 """A step below this ends a stage."""
 
 PINNINGS: Final = 3
-"""The number of times that pins are put back at the end."""
+"""Maximum number of times that pins are put back at the end."""
 
 FIRM: Final = 10.0
 """The factor by which the damping grows until the system is positive definite."""
 
 ROUGH: Final = 1e-2
-"""A gain below this share of the energy ends any stage but the last."""
+"""A gain below this fraction of the energy ends any stage except the last."""
 
 SMALL: Final = 1e-6
-"""The same for the last stage. Out of reach the energy is large. The remaining motion is too small
-to see, but ten times as much makes bones tremble by degrees from one move to the next."""
+"""The same for the last stage. Out of reach the energy is large. The remaining motion is too
+small to see, but with ten times as much, bones tremble by degrees from one move to the next."""
 
 SEEN: Final = 0.1
-"""A step of at least this doesn't end the last stage: the remaining motion is visible, however
-little it gains. In radians, like steps."""
+"""A step of at least this doesn't end the last stage, because the remaining motion is visible
+even if it gains little. In radians, like steps."""
 
 FINE: Final = 1e-5
-"""A gain below this, in radians², ends any stage. So does a step that promises no larger gain."""
+"""A gain below this, in radians², ends any stage. So does a step with a smaller expected gain."""
 
 THROUGH: Final = 1e-2
-"""If a limit takes away this share of a joint's rotation, the joint met a wall. The curvature of
-walls takes less of small steps."""
+"""If a limit takes away this fraction of a joint's rotation, the joint met a wall. The curvature
+of walls takes less from small steps."""
 
 NARROWINGS: Final = 14
-"""The number of bisections to find where a step meets a wall."""
+"""Number of bisections to find where a step meets a wall."""
 
 NEAR: Final = 1e-5
-"""The rotation to measure the curvature of a wall with, in radians: small enough to stay on the
-wall."""
+"""The rotation used to measure a wall's curvature, in radians: small enough to stay on the wall."""
 
 PARALLEL: Final = 1.0 - 1e-9
 """The cosine above which two walls of a joint count as one."""
 
 FLAT: Final = 1e-6
-"""The volume spanned by the normals of three walls below which they leave no room."""
+"""If the normals of three walls span a smaller volume than this, they leave no room."""
 
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
@@ -128,17 +128,17 @@ Z: Vec = (0.0, 0.0, 1.0)
 
 @final
 class Tie:
-    """A spring on a number that all joints change, in a step.
+    """A spring on a number that depends on all joints, during a step.
 
     Attributes:
-        link: The link with this sum; None for the center of mass along a direction.
+        link: The link whose sum it is; None for the center of mass along a direction.
         along: That direction.
         value: The number at the pose.
         force: The force of the spring.
         rate: Its stiffness.
         row: How far each axis of each joint changes the number.
-        response: What the system, with the ties before this one, takes that row to.
-        compliance: How far a unit of force changes the number, and stretches this spring.
+        response: The row solved by the system with the previous ties.
+        compliance: How far a unit of force changes the number and stretches this spring.
         foreseen: How far the number is expected to change in the step.
     """
 
@@ -174,7 +174,7 @@ class Tie:
         self.foreseen = 0.0
 
     def held(self, step: list[Vec]) -> list[Vec]:
-        """Return the step of a system without this tie, with it (Sherman and Morrison)."""
+        """Turn the step of a system without this tie into one with it (Sherman and Morrison)."""
         return _all_added(step, self.response, -_product(self.row, step) / self.compliance)
 
 
@@ -185,7 +185,7 @@ class Search:
     Attributes:
         body: The bones.
         springs: The springs that pull them.
-        steps: How many steps were taken.
+        steps: The number of steps taken.
     """
 
     __slots__ = (
@@ -207,7 +207,7 @@ class Search:
         support: Support | None,
         links: Sequence[Link] = (),
     ) -> None:
-        """Take the bones, the springs, the support below the center of mass, and the links."""
+        """Set up the search with bones, springs, the center of mass's support, and links."""
         self.body = body
         self.springs = springs
         self.steps = 0
@@ -219,11 +219,11 @@ class Search:
         self._system = JointSystem()
 
     def run(self, pose: Placement) -> Placement:
-        """Return the pose found from a first one.
+        """Return the pose found from a starting pose.
 
-        Where targets conflict, in the end they have the force of dragged points, so soft goals cost
-        them no more. All other forces grow alike: starting from a chosen pose, none folds to
-        another side.
+        If targets conflict, they end up with the force of dragged points, so that soft goals cost
+        them no more. All other forces grow together: if the search starts from a chosen pose,
+        nothing folds to the other side.
         """
         conflict = is_last = False
         for stage in STAGES:
@@ -255,7 +255,7 @@ class Search:
     def _settle(self, pose: Placement, enough: float, seen: float) -> Placement:
         """Return the pose with the springs of a stage at rest.
 
-        A step is the last one if it is smaller than ``seen``, and gains less than the share
+        A step is the last one if it is smaller than ``seen``, and gains less than the fraction
         ``enough`` of the energy.
         """
         lowest = self._energy(pose)
@@ -294,10 +294,10 @@ class Search:
                 return step
 
     def _factorize(self, damping: float) -> None:
-        """Factorize the system with a damping, or the least sufficient one above.
+        """Factorize the system with a damping, or with the least sufficient one above it.
 
         Raises:
-            OverflowError: Without a solution, because a number isn't finite.
+            OverflowError: If a number isn't finite, so that there is no solution.
         """
         while not self._system.factorize(damping):
             damping = max(FIRM * damping, 1.0)
@@ -310,10 +310,7 @@ class Search:
     def _descend(
         self, pose: Placement, step: list[Vec], start: float, slope: float
     ) -> tuple[Placement, float]:
-        """Return a pose of less energy along a step, or else the first pose, and its energy.
-
-        The whole step would gain ``slope`` if the energy kept falling as at the pose.
-        """
+        """Return a pose with less energy along a step, otherwise the first pose, and its energy."""
         best, lowest = pose, start
         self._foresee(pose, step, 1.0)
         for spring in self.springs:
@@ -326,7 +323,7 @@ class Search:
                 best, lowest = candidate, reached
                 break
             fraction *= 0.5
-        if fraction < first:  # Twice as much has failed.
+        if fraction < first:  # Twice that failed.
             return best, lowest
         while start - lowest > STEEP * fraction * slope and 2.0 * fraction * size <= LARGEST:
             fraction *= 2.0
@@ -337,9 +334,9 @@ class Search:
         return best, lowest
 
     def _touching(self, pose: Placement, step: list[Vec], start: float) -> tuple[Placement, float]:
-        """Return the pose where a useless step meets its first wall, and its energy.
+        """Return the pose in which a useless step meets its first wall, and its energy.
 
-        If it meets none, they are those from which it starts.
+        If it meets none, these are the starting pose and its energy.
         """
         fraction = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
         if not self._leaves(pose, step, fraction):
@@ -354,7 +351,7 @@ class Search:
         return self._ahead(pose, step, fraction, start)
 
     def _leaves(self, pose: Placement, step: list[Vec], fraction: float) -> bool:
-        """Return whether a share of a step leads through a wall that isn't held."""
+        """Return whether a fraction of a step leads through a wall that isn't held."""
         system, body = self._system, self.body
         for index, owner in enumerate(system.owners):
             if body.joints[owner].limit is None or not system.is_rotation(index):
@@ -372,9 +369,9 @@ class Search:
     def _ahead(
         self, pose: Placement, step: list[Vec], fraction: float, start: float
     ) -> tuple[Placement, float]:
-        """Return the pose at a share of a step, and its energy, corrected as long as that helps.
+        """Return the pose at a fraction of a step, corrected as long as that helps, and its energy.
 
-        Springs of pins are so stiff that along a curve, only tiny steps would reduce the energy.
+        Springs of pins are so stiff that, along a curve, only tiny steps would reduce the energy.
         """
         motion = _all_scaled(step, fraction)
         self._foresee(pose, step, fraction)
@@ -396,7 +393,6 @@ class Search:
     # Energy, gradient and stiffness
 
     def _energy(self, pose: Placement) -> float:
-        """Return the energy to minimize."""
         body = self.body
         total = 0.0
         for index in body.order:
@@ -418,7 +414,7 @@ class Search:
         return total
 
     def _linearize(self, pose: Placement) -> list[Vec]:
-        """Find the system at a pose; return the gradient."""
+        """Set up the system at a pose; return the gradient."""
         pulls: list[tuple[Spring, Vec]] = []
         stiffness = [Stiffness() for _ in self.body.joints]
         for spring in self.springs:
@@ -444,7 +440,7 @@ class Search:
         return _all_scaled(gradient, -1.0)
 
     def _tense(self, pose: Placement, spring: Spring, stiffness: list[Stiffness]) -> None:
-        """Add the tension by which a spring straightens the bones along its path."""
+        """Add the tension with which a spring straightens the bones along its path."""
         following = spring.place
         force = scaled(spring.force, -1.0)
         for at in spring.path:
@@ -455,7 +451,7 @@ class Search:
     def _missed(self, pose: Placement, moved: Placement) -> list[Vec]:
         """Return the forces on the system due to the curvature of a step between two poses.
 
-        The energy of the second one must be the last that was requested.
+        Call this right after computing the energy of the second pose.
         """
         pulls = [
             (spring, spring.pull(sub(spring.seen, spring.foreseen))) for spring in self.springs
@@ -470,7 +466,7 @@ class Search:
         return _all_scaled(right, -1.0)
 
     def _gathered(self, pose: Placement, pulls: list[tuple[Spring, Vec]]) -> list[Vec]:
-        """Return the forces of springs on their bones as forces on the axes of the joints."""
+        """Convert forces of springs on their bones to forces on the axes of the joints."""
         joints, system = self.body.joints, self._system
         forces: list[Vec] = [ORIGIN] * len(joints)
         torques: list[Vec] = [ORIGIN] * len(joints)  # About the origin.
@@ -517,9 +513,9 @@ class Search:
         return system
 
     def _own_axes(self, pose: Placement, index: int) -> tuple[list[Vec], int]:
-        """Return the axes about which a joint can rotate, in its own axes.
+        """Return the axes about which a joint can rotate, in the joint's axes.
 
-        The number counts the first axes, about which it is at the end of its limit.
+        The second value is how many of them, from the first, lead into a wall.
         """
         joint = self.body.joints[index]
         limit = joint.limit
@@ -537,7 +533,7 @@ class Search:
         """Add the stiffness of the joints and of the root to the system.
 
         Returns:
-            How the rotation vector of each joint grows about its axes.
+            How each joint's rotation vector grows about its axes.
         """
         system, body = self._system, self.body
         grown: list[Three] = []
@@ -564,7 +560,7 @@ class Search:
         return grown
 
     def _shared(self, joint: int, changes: Three, fraction: float) -> Three:
-        """Return a joint's part of the swings of the joint it follows, times a share."""
+        """Return a joint's part of the swings of the joint that it follows, times a fraction."""
         taken: list[Vec] = []
         for x, _, z in changes:
             taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), fraction))
@@ -637,8 +633,8 @@ class Search:
     def _press(self, pose: Placement) -> None:
         """Add the curvature of walls that joints are pressed against.
 
-        The pressure against a limit changes with motion along it: the second derivative of the
-        Lagrangian.
+        The pressure against a limit changes with motion along it. This is the second derivative of
+        the Lagrangian.
         """
         system = self._system
         curved: list[int] = []
@@ -654,7 +650,7 @@ class Search:
     def _bend(self, pose: Placement, index: int, pulled: Vec) -> None:
         """Add the curvature of a joint's walls, times the pressure against each.
 
-        Only its positive part is added, which bounds it from above. ``pulled`` is the resistance to
+        Only its positive part is added, which is an upper bound. ``pulled`` is the resistance to
         rotation about the joint's axes, the first of which lead to its walls.
         """
         system = self._system
@@ -692,7 +688,7 @@ class Search:
                 row.add_products(value, spread, spread)
 
     def _lean(self, pose: Placement) -> None:
-        """Find the springs that hold the center of mass, in two directions along the ground."""
+        """Determine the springs that hold the center of mass in two directions on the ground."""
         support = self._support
         if support is None:
             return
@@ -733,7 +729,7 @@ class Search:
                 )
 
     def _link(self, pose: Placement, grown: list[Three]) -> None:
-        """Find the stretched links."""
+        """Determine the stretched links."""
         for link in self._links:
             value = link.stretched(pose.turns)
             over = link.excess(value)
@@ -752,7 +748,6 @@ class Search:
     # Steps
 
     def _solved(self, right: list[Vec]) -> list[Vec]:
-        """Return the step for a right-hand side."""
         step = self._system.solved(right)
         for index, tie in enumerate(self._ties):
             if not tie.response:
@@ -764,7 +759,7 @@ class Search:
         return step
 
     def _foresee(self, pose: Placement, step: list[Vec], fraction: float) -> None:
-        """Find the misses of the springs after a share of a step, if everything were linear."""
+        """Predict the springs' misses after a fraction of a step, if everything were linear."""
         system, joints = self._system, self.body.joints
         spins: list[Vec] = [ORIGIN] * len(joints)
         slides: list[Vec] = [ORIGIN] * len(joints)
@@ -818,9 +813,9 @@ class Search:
 
 
 def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
-    """Return the turn of a joint held at walls, a little into these, so that its limit keeps it.
+    """Return a turn moved slightly into the walls that hold its joint, so that they keep it.
 
-    Walls are curved: a joint that has left one would be stopped behind it by the next step.
+    Walls are curved. If a joint left one, the next step would stop behind it.
     """
     inward = dot(turn, turn)
     x, y, z = turn
@@ -832,12 +827,12 @@ def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
 
 
 def _first_share(size: float) -> float:
-    """Return the first share of a step to try, from its largest rotation."""
+    """Return the first fraction of a step to try, from its largest rotation."""
     return min(1.0, LARGEST / max(size, LARGEST))
 
 
 def _own_normals(limit: Limit, rotation: Quat) -> list[Vec]:
-    """Return the outward normals of a joint's current walls, in its own axes."""
+    """Return the outward normals of a joint's current walls, in the joint's axes."""
     back = quat_inverse(rotation)
     return [rotate(back, normal) for normal in limit.normals(rotation)]
 
@@ -854,8 +849,8 @@ def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
 def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
     """Return the axes of a joint at walls, from their outward normals.
 
-    Rotating about one of the first axes leads into one wall and along the others; about the last
-    ones, along all of them. Directions between two opposite walls are left out.
+    Rotating about one of the first axes leads into one wall, along the others. Rotating about the
+    last axes leads along all walls. Directions between two opposite walls are left out.
     """
     if not normals:
         return [X, Y, Z], 0
@@ -883,7 +878,7 @@ def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
 
 
 def _three(vectors: list[Vec]) -> Three:
-    """Return up to three vectors, and zeros."""
+    """Return up to three vectors, padded with zeros."""
     count = len(vectors)
     second = vectors[1] if count > 1 else ORIGIN
     return vectors[0], second, vectors[2] if count > 2 else ORIGIN
@@ -897,7 +892,7 @@ def _along(axes: Three, vector: Vec) -> Vec:
 
 
 def _combined(axes: Three, shares: Vec) -> Vec:
-    """Return the sum of shares of three axes."""
+    """Return the sum of three axes times their factors."""
     (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
     x, y, z = shares
     return x * ux + y * vx + z * wx, x * uy + y * vy + z * wy, x * uz + y * vz + z * wz
@@ -908,7 +903,7 @@ def _all_scaled(vectors: list[Vec], factor: float) -> list[Vec]:
 
 
 def _all_added(vectors: list[Vec], others: list[Vec], factor: float) -> list[Vec]:
-    """Return vectors with a share of others."""
+    """Return vectors plus a multiple of others."""
     return [
         (ax + factor * bx, ay + factor * by, az + factor * bz)
         for (ax, ay, az), (bx, by, bz) in zip(vectors, others, strict=True)

@@ -41,21 +41,23 @@ from .vectors import (
 )
 
 STEPS: Final = 30
-"""The iteration limit from one start."""
+"""Maximum number of iterations from one start."""
 
 ALL_STEPS: Final = 100
-"""The total iterations after which no further starts are tried, and the limit for refinement."""
+"""Total number of iterations after which no further starts are tried, and the limit for
+refinement."""
 
 KEPT: Final = 1e-12
-"""How near to 1 the half angle's cosine to the nearest allowed rotation is within a limit."""
+"""A rotation is within a limit if the half angle's cosine to the nearest allowed rotation is
+this close to 1."""
 
 ROUNDS: Final = 6
-"""The most active-set rounds per iteration."""
+"""Maximum number of active-set rounds per iteration."""
 
 GAIN: Final = 3e-3
 LEAST_GAIN: Final = 1e-6
-"""The smallest fraction of the gap that an iteration must close for another to follow. The smaller
-value refines the nearest pose where limits keep the target out of reach."""
+"""Minimum fraction of the gap that an iteration must close for another one to follow. The
+smaller value refines the nearest pose if limits keep the target out of reach."""
 
 
 @final
@@ -65,19 +67,20 @@ class ConstrainedBone:
     Attributes:
         bone: The bone.
         given: The rotation channel of the FK pose.
-        joint: The same as the rotation of its joint, to which the limit applies.
-        is_carried: Whether its joint rotates with its parent although its channels don't (see
+        joint: The FK pose's rotation of its joint, to which the limit applies.
+        is_carried: Whether its joint rotates with its parent, although its channels don't (see
             `carried_turn`). A fully stiff bone keeps its channels.
         scale: The scale of the FK pose.
-        parent: The index of its parent, less than its own; -1 for the first bone.
+        parent: The index of its parent, less than that of the bone; -1 for the first bone.
         at: Its head in the space of the posed parent.
         arm: The single joint that it carries, in the space of the posed bone.
         limit: Its joint limit, if any.
         stiffness: Resistance to leaving the FK pose, from 0 to 1.
-        compliance: The opposite, with bias, in this solve: 1 moves freely, 0 not at all.
+        compliance: The opposite of stiffness, with bias, in this solve: 1 moves freely, 0 not at
+            all.
         levers: The effectors that it carries, directly or indirectly, in order.
         rotation: The rotation of its joint.
-        tried: The same after the current iteration.
+        tried: The rotation of its joint after the current iteration.
         head: The position of its head.
         axes: The joint's axes, in which the rotation acts.
         posed: Its posed axes, including scale.
@@ -165,7 +168,7 @@ class ConstrainedBone:
         self.active_axes = []
 
     def joint_axes(self, parent: Mat3) -> tuple[Mat3, Vec]:
-        """Return the axes in which its joint rotates, and the scale applied to the result."""
+        """Return the axes in which the joint rotates, and the scale applied to the result."""
         axes, post_scale = inherited_axes(self.bone, parent)
         if self.is_carried:
             axes = mat_product(axes, quat_matrix(carried_turn(self.bone, parent)))
@@ -209,11 +212,11 @@ class Linkage:
         effectors: At least one.
         parent: The axes of the first bone's parent.
         root: The position of the first bone's head.
-        root_compliance: How far the root moves where a bone would rotate by a radian.
+        root_compliance: How far the root moves per radian of a bone's rotation.
         slide: The positions allowed for the root; None for anywhere.
         root_edges: The normals of the slide at the root (see `Slide.normals`).
         root_active: A bit mask of the root edges active in this iteration.
-        root_left: The projection onto the motions that the slide leaves the root.
+        root_left: The projection onto the motions that the slide allows the root.
         reach: The length of the longest path from the root to an effector.
         tried_root: The position of the first bone's head after the current iteration.
         system: The equations between the effectors.
@@ -281,7 +284,7 @@ class Linkage:
                 i = bones[i].parent
         self.system = system_of(effectors, levers, root_weight > 0.0)
         self.place()
-        # Measured in the pose, so that all scales are included.
+        # Measured in the pose to include all scales.
         self.reach = 0.0
         for effector in effectors:
             i = effector.bone
@@ -369,13 +372,14 @@ def solve_with_limits(
     tolerance: float,
     seeks: bool = True,
 ) -> tuple[float, int]:
-    """Bring bones into their limits, with the effectors as near to their targets as possible.
+    """Bring bones into their limits, with the effectors as close to their targets as possible.
 
     The solved positions are a good start, but may be in the basin of another minimum. If all
-    ``starts`` fail, further starts are tried, spread evenly over the limits and always the same.
+    ``starts`` fail, further starts are tried. They are always the same, spread evenly over the
+    limits.
 
     Args:
-        linkage: Its rotations are set, and its root if that is free.
+        linkage: The bones. Their rotations are set, and the root if it is free.
         starts: Rotations of all joints, most promising first.
         near_enough: The residual at which to stop.
         tolerance: The residual above which to try another start.
@@ -476,9 +480,9 @@ def pointed(
         bones: All bones.
         index: The index of the bone.
         inherited: The axes in which its rotation acts.
-        direction: The vector from its head to the wanted end of its arm.
-        child: The bone that starts there, if it is the only one.
-        beyond: The vector along the child.
+        direction: The vector from its head to the goal for the end of its arm.
+        child: The only bone that starts there; None for none or several.
+        beyond: The vector along that child.
         turn: A rotation of the FK pose, applied before the smallest rotation to the direction.
     """
     bone = bones[index]
@@ -504,8 +508,8 @@ def _twisted(
 ) -> Quat:
     """Return the rotation, twisted so that the child's hinge can point it in a direction.
 
-    Twist preserves the component of the child's direction along the bone. So the hinge has one of
-    the two angles with that component, and the twist does the rest.
+    Twist preserves the component of the child's direction along the bone. The hinge therefore gets
+    one of the two angles with that component, and twist does the rest.
     """
     along = unit(bone.arm)
     arm = unit(child.arm)
@@ -582,12 +586,12 @@ def _swap(linkage: Linkage) -> None:
 
 
 def _step(linkage: Linkage, damping: float) -> float:
-    """Find the damped least-squares step that stays within all limits.
+    """Determine the damped least-squares step that stays within all limits.
 
     With the effectors' velocities under unit rotations as the columns of J, the step is Jᵀ f with
     the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone pulled outward at the end of its limit doesn't
-    rotate in that direction. The active set and the forces depend on each other; they are solved
-    alternately, starting from the last iteration's forces.
+    rotate in that direction. The active set and the forces depend on each other, so they are solved
+    alternately, starting with the last iteration's forces.
 
     Returns:
         The remaining residual, to first order: damping · |f|.
@@ -630,7 +634,7 @@ def _step(linkage: Linkage, damping: float) -> float:
 
 
 def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> None:
-    """Set how the bone's rotation moves the effectors that it carries."""
+    """Set how a bone's rotation moves the effectors that it carries."""
     m0, m1, m2, m3, m4, m5, m6, m7, m8 = bone.axes
     back = mat_inverse(bone.axes)
     for lever in bone.levers:
@@ -660,7 +664,7 @@ def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> Non
 
 
 def _leave_free(bone: ConstrainedBone) -> None:
-    """Set the motions left by the active constraints."""
+    """Set the motions that the active constraints allow."""
     axes = bone.active_axes
     projection = ZEROS if axes and isinstance(bone.limit, Hinge) else _left(axes)
     for lever in bone.levers:
@@ -686,7 +690,7 @@ def _root_motion(linkage: Linkage) -> Vec:
 
 
 def _root_pulled(linkage: Linkage) -> bool:
-    """Find the edges that stop the root under the forces; return whether they changed."""
+    """Update the edges that stop the root under the forces; return whether they changed."""
     if not linkage.root_edges:
         return False
     pull = ORIGIN
@@ -720,7 +724,7 @@ def _pulled(bone: ConstrainedBone) -> bool:
 
 
 def _stopped(edges: list[Vec], turn: Vec) -> tuple[Vec, list[Vec], int]:
-    """Return the part of a motion left after edges stop it.
+    """Return the part of a motion that is left after edges stop it.
 
     Args:
         edges: Their outward normals.
@@ -731,7 +735,7 @@ def _stopped(edges: list[Vec], turn: Vec) -> tuple[Vec, list[Vec], int]:
     """
     active_axes: list[Vec] = []
     active = 0
-    # Twice: stopped by one constraint, it may run into another.
+    # Twice, as a motion stopped by one constraint may run into another.
     for _ in range(2):
         for i, edge in enumerate(edges):
             if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:

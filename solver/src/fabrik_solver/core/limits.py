@@ -1,7 +1,7 @@
 """Joint limits: a bone's allowed rotations, relative to its rest pose and in its rest axes.
 
-A limit projects any rotation to an allowed rotation near it. Blender's bones point along Y:
-rotation about Y is twist, rotation about an axis in the XZ plane is swing. Any rotation is a twist
+A limit projects any rotation to an allowed rotation near it. Blender's bones point along Y.
+Rotation about Y is twist; rotation about an axis in the XZ plane is swing. Any rotation is a twist
 followed by a swing.
 """
 
@@ -30,13 +30,13 @@ FREE: Final = 2.0 * pi - 1e-9
 """A range of angles at least this wide allows everything."""
 
 AT_END: Final = 1e-7
-"""The distance from the end of its range within which an angle is at the end, in radians."""
+"""Maximum distance from the end of a range for an angle to count as at the end, in radians."""
 
 ANYWHERE: Final = pi - 1e-6
 """Semi-axes above this let a bone swing in any direction."""
 
 STEPS: Final = 48
-"""The segments of an outline: a multiple of 4, for the quadrants of a cone."""
+"""Number of segments of an outline: a multiple of 4, for the quadrants of a cone."""
 
 ALONG: Final = 0.999
 """The cosine between axis and bone above which a hinge only twists the bone."""
@@ -46,7 +46,7 @@ class Limit:
     """The rotations that a joint allows."""
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the allowed rotation nearest to a unit quaternion, or an allowed one near it."""
+        """Return the allowed rotation nearest to a unit quaternion, or one close to it."""
         return rotation
 
     def normals(self, rotation: Quat) -> list[Vec]:
@@ -64,15 +64,15 @@ class Limit:
     def outline(self) -> list[Quat]:
         """Return allowed rotations that move the bone along the boundary of its directions.
 
-        A hinge's run from its minimum to its maximum angle; a cone's go once around its ellipse.
-        Empty if the bone may point anywhere, or in a single direction only.
+        For a hinge they run from its minimum to its maximum angle, for a cone once around its
+        ellipse. Empty if the bone may point anywhere, or only in a single direction.
         """
         return []
 
     def twists(self, rotation: Quat) -> list[Quat]:
         """Return allowed rotations that twist the bone from end to end of its range.
 
-        Empty if its twist is free, locked or depends on its direction.
+        Empty if its twist is free, locked, or depends on its direction.
 
         Args:
             rotation: An allowed rotation, whose direction the bone keeps.
@@ -84,7 +84,7 @@ class Limit:
 
         Args:
             rotation: An allowed rotation.
-            margin: The distance from the end, in radians, within which it is at the end.
+            margin: Maximum distance from the end for a rotation to count as at the end, in radians.
         """
         return False
 
@@ -138,7 +138,7 @@ class Hinge(Limit):
         return [] if abs(self.axis[1]) > ALONG else self._turns()
 
     def twists(self, rotation: Quat) -> list[Quat]:
-        """Return the rotations from minimum to maximum if they only twist the bone."""
+        """Return the rotations from minimum to maximum; empty unless they only twist the bone."""
         return self._turns() if abs(self.axis[1]) > ALONG else []
 
     def _turns(self) -> list[Quat]:
@@ -155,12 +155,12 @@ class Cone(Limit):
     """A joint that swings within an elliptical cone and twists within a range.
 
     Swing is a rotation vector in the XZ plane, with a separate ellipse for each quadrant. Semi-axes
-    of π leave it free.
+    of π leave swing free.
 
     Attributes:
         center: The rotation from which swing and twist are measured.
         swing_x: The allowed swing angles about X; they include 0.
-        swing_z: The same about Z.
+        swing_z: The allowed swing angles about Z; they include 0.
         twist: The allowed twist angles.
     """
 
@@ -198,8 +198,8 @@ class Cone(Limit):
     def normals(self, rotation: Quat) -> list[Vec]:
         """Return the normals of swing on its ellipse, and of twist at the ends of its range.
 
-        A rotation ω moves the bone's direction d by ω × d, and increases the twist about it by
-        ω · (Y + d) / (1 + Y · d). The swing about a by an angle increases by a (ω · a), and by
+        A rotation ω moves the bone's direction d by ω × d, and increases the twist about it by ω ·
+        (Y + d) / (1 + Y · d). The swing about an axis a by an angle increases by a (ω · a), and by
         angle / sin(angle) (ω · (d × a)) perpendicular to it.
         """
         x, z, angle, twist = self._parts(rotation)
@@ -226,9 +226,9 @@ class Cone(Limit):
         """Return the swing axis as x and z, the swing angle from 0 to π, and the twist angle."""
         w, x, y, z = quat_product(self.back, rotation)
         turned = sqrt(w * w + y * y)
-        # Twist is undefined at a swing of π: take 0.
+        # At a swing of π twist is undefined: use 0.
         tw, ty = (w / turned, y / turned) if turned > 1e-9 else (1.0, 0.0)
-        # Swing = rotation · twist⁻¹; its Y is 0 and its w is not below 0.
+        # Swing = rotation · twist⁻¹; its Y is 0 and its w isn't below 0.
         sx, sz = x * tw + z * ty, z * tw - x * ty
         size = sqrt(sx * sx + sz * sz)
         twist = 2.0 * atan2(ty, tw)
@@ -331,9 +331,9 @@ def _is_near_end(angle: float, angles: Range, margin: float) -> bool:
 
 
 def _is_near_edge(x: float, z: float, range_x: Range, range_z: Range, margin: float) -> bool:
-    """Return whether a point is near its quadrant's ellipse, or a straight edge beside it."""
+    """Return whether a point is near its quadrant's ellipse, or a straight edge next to it."""
     for at, (low, high) in ((x, range_x), (z, range_z)):
-        # The ellipse has no width on that side.
+        # On that side the ellipse has no width.
         if (high > margin >= -low and at <= margin) or (-low > margin >= high and at >= -margin):
             return True
     a = -range_x[0] if x < 0.0 else range_x[1]
@@ -368,7 +368,7 @@ def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[f
 
 
 def _in_ellipses(x: float, z: float, range_x: Range, range_z: Range) -> tuple[float, float]:
-    """Project the point into the ellipse of its quadrant."""
+    """Project a point into the ellipse of its quadrant."""
     sign_x = -1.0 if x < 0.0 else 1.0
     sign_z = -1.0 if z < 0.0 else 1.0
     near_x, near_z = _in_ellipse(

@@ -26,7 +26,8 @@ from .vectors import (
 AXES: list[Vec] = [X_AXIS, Y_AXIS, Z_AXIS]
 
 ROUNDS: Final = 30
-"""The most projection rounds, which converge if they start near enough to an intersection."""
+"""Maximum number of projection rounds; they converge if they start close enough to an
+intersection."""
 
 CONVERGED: Final = 1e-14
 """The change of a quaternion below which the projections have converged."""
@@ -51,7 +52,6 @@ class LockedAngles(Limit):
     locked: list[bool]
 
     def __init__(self, angles: Vec, order: tuple[int, int], locked: list[bool]) -> None:
-        """Set the angles."""
         first, second = order
         self.angles = [*angles]
         self.order = [first, second, 3 - first - second]
@@ -60,8 +60,8 @@ class LockedAngles(Limit):
     def nearest(self, rotation: Quat) -> Quat:
         """Return the rotation with the nearest free angles, each in turn with the others fixed.
 
-        A free angle is the twist, about its axis, of the rotation without the other two angles.
-        With at most two free angles, this is the power iteration for the greatest singular value.
+        A free angle is the twist about its axis that remains without the other two angles. With at
+        most two free angles, this is the power iteration for the greatest singular value.
         """
         first, second, _ = self.order
         x, y, z = self.angles
@@ -129,7 +129,6 @@ class LockedNumbers(Limit):
     locked: list[bool]
 
     def __init__(self, rotation: Quat, locked: list[bool]) -> None:
-        """Set the rotation."""
         self.rotation = rotation
         self.locked = locked
 
@@ -173,7 +172,7 @@ class LimitedLock(Limit):
 
     Attributes:
         limit: The limit.
-        lock: The locks, which take priority where both can't be satisfied.
+        lock: The locks, which take priority if both can't be satisfied.
     """
 
     __slots__ = ("limit", "lock")
@@ -181,7 +180,6 @@ class LimitedLock(Limit):
     lock: Limit
 
     def __init__(self, limit: Limit, lock: Limit) -> None:
-        """Set the limit and the locks."""
         self.limit = limit
         self.lock = lock
 
@@ -212,7 +210,7 @@ def both_ways(axes: list[Vec]) -> list[Vec]:
 
 
 def _perpendicular(axes: list[Vec]) -> list[Vec]:
-    """Return orthonormal axes perpendicular to some unit vectors, three axes at most in total."""
+    """Return orthonormal axes perpendicular to some unit vectors, at most three axes in total."""
     if len(axes) == 2 and length(cross(axes[0], axes[1])) > INDEPENDENT:
         side = cross(axes[0], axes[1])
         return [scaled(side, 1.0 / length(side))]

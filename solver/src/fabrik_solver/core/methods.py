@@ -1,6 +1,6 @@
 """The methods that bring the tip of a chain to a target.
 
-Each method is a row of `METHODS`. Other code reads the row and never compares names.
+Each method is a row of `METHODS`. Other code reads that row, and never compares names.
 """
 
 from collections.abc import Callable
@@ -17,24 +17,23 @@ from .two_bone import two_bone
 from .vectors import Vec, length, mix, sub
 
 Step = Callable[[list[Joint], Vec], None]
-"""One iteration: moves the joints to bring the tip nearer to the target."""
+"""One iteration: moves the joints to bring the tip closer to the target."""
 
 Reach = Callable[[list[Joint], Vec, Chain, float, int, float], int]
 """Bends a chain until its tip is on a reachable target; returns the number of iterations used.
 
-Arguments: the joints; the target relative to the root, in chain lengths; the chain; its swing
-toward the target so far (0 to 1); the iteration limit; the tolerance (see `solve`).
-"""
+Arguments: the joints; the target relative to the root, in chain lengths; the chain; how far it
+has swung toward the target (0 to 1); the iteration limit; the tolerance (see `solve`)."""
 
 PRECISE: Final = 1e-12
-"""The residual, in chain lengths, at which a closed form needn't be evaluated."""
+"""The residual, in chain lengths, below which a closed form needn't be evaluated."""
 
 SHAPING: Final = 2
 SHORT_SHAPING: Final = 3
-"""The iterations that shape a chain, and those for chains with fewer than `SHORT` bones.
+"""The number of iterations that shape a chain, and the number for chains with fewer than `SHORT`
+bones.
 
-With more iterations, the landed chain moves more like a converged one.
-"""
+With more iterations, the landed chain moves more like a converged one."""
 
 SHORT: Final = 6
 """From this number of bones on, a third iteration costs more than it gains in smoothness."""
@@ -50,7 +49,7 @@ def _shaped_and_landed(
 ) -> int:
     """Shape the chain with FABRIK iterations, then land.
 
-    The number of iterations before landing is fixed: the pose would jump wherever it changed.
+    The number of iterations before landing is fixed, because the pose would jump if it changed.
     """
     near_enough, inner = min(tolerance, EXACT), chain.inner
     bones = len(joints) - 1
@@ -58,21 +57,22 @@ def _shaped_and_landed(
     used = min(SHORT_SHAPING if is_short else SHAPING, iterations)
     if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
         return 0
-    # An iteration that takes the tip past other joints would fold a limb differently. After a
-    # swing, the tip only has to come nearer, which it does in even steps.
+    # An iteration that moves the tip past other joints would fold a limb differently. After a
+    # swing, the tip only has to come closer, which it does in even steps.
     is_stepped = is_short and swing > 0.0
     start = mix(target, joints[-1].at(), swing)
     for i in range(1, used):
         fabrik(joints, mix(start, target, i / used) if is_stepped else target)
     if inner > 0.0 or bones == 2:
-        # A chain that has to fold to its shortest span lands slowly: each step only halves the gap.
+        # A chain that has to fold to its shortest span lands slowly, as each step only halves the
+        # gap.
         fabrik(joints, target)
         complete(joints, target, inner, inf, near_enough)
     else:
         # The forward pass of the last iteration is the first pass of landing.
         backward(joints, target)
     steps = land(joints, target, near_enough, iterations - used)
-    # Does nothing after a successful landing: some chains can hardly fold any further.
+    # Some chains can hardly fold any further. Does nothing after a successful landing.
     close(joints, target, near_enough)
     return used + steps
 
@@ -101,7 +101,7 @@ def _turned_and_landed(
 ) -> int:
     """Shape the chain with CCD iterations that draw the tip in even steps, then land.
 
-    As many iterations as with FABRIK: the pose would jump wherever their number changed.
+    It takes as many iterations as FABRIK, because the pose would jump if their number changed.
     """
     near_enough, start = min(tolerance, EXACT), joints[-1].at()
     used = min(SHORT_SHAPING, iterations)
@@ -148,11 +148,11 @@ class Method(NamedTuple):
         description: Tooltip.
         reach: The function that solves.
         bones: The number of bones that it solves; 0 for any.
-        is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
-            the whole chain toward the target first.
-        curls: The chain first curls for targets within this distance of the axis. It is relative to
+        is_exact: Whether it is a closed form, which iterations can't improve. It always swings the
+            whole chain toward the target first.
+        curls: Targets within this distance of the axis make the chain curl first. It is relative to
             the distance of a target met by an arc along the axis. Farther out, iterations bend all
-            joints by themselves. 0 never curls, infinity always.
+            joints anyway. 0 never curls, infinity always.
     """
 
     name: str
@@ -215,7 +215,7 @@ def fitting(solver: str, bones: int) -> str:
 
 
 def exact_for(solver: str, bones: int) -> str:
-    """Return the closed form for this number of bones, or else the `fitting` solver."""
+    """Return the closed form for this number of bones, otherwise the `fitting` solver."""
     for method in METHODS:
         if method.is_exact and method.bones == bones:
             return method.name

@@ -1,7 +1,7 @@
 """The bone rotations that bring joints to their solved positions.
 
 Everything is in armature space, where bones keep their lengths even if the armature object is
-scaled unevenly.
+scaled non-uniformly.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ def pose_chain(
     Positions are solved first. Then, from the root on, each bone swings by the smallest rotation to
     its solved direction. It keeps its twist, its location and, without stretch, its scale.
 
-    Under uneven scale a bone changes its length as it rotates. The positions are then solved again
-    with the new lengths until the tip is on target, with increasing under-relaxation against
+    Under non-uniform scale a bone's length changes as it rotates. The positions are then solved
+    again with the new lengths until the tip is on target, with increasing under-relaxation against
     oscillation.
 
     Args:
@@ -41,9 +41,9 @@ def pose_chain(
         solver: See `solve`.
         iterations: See `solve`.
         tolerance: See `solve`.
-        influence: 0 gives the FK pose, 1 the solution; between them each bone is blended.
-        tip: The orientation of the chain's hand in armature space, if any. The bones before it then
-            place its head so that its tip is on the target.
+        influence: 0 gives the FK pose, 1 the solution. In between, each bone is blended.
+        tip: The orientation of the chain's hand in armature space, if any. The preceding bones then
+            move its head so that its tip is on the target.
         stretch: How far the bones may stretch to a target beyond reach; None to not stretch.
         start: The local rotations of all bones to start from; empty for the FK pose.
 
@@ -66,7 +66,7 @@ def pose_chain(
 
 
 def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
-    """Return rotations compatible with the FK pose, four numbers a bone."""
+    """Return rotations compatible with the FK pose, as four numbers per bone."""
     fk_rotations = [*chain.rotations]
     if chain.hand is not None and chain.limb is None:
         fk_rotations.append(chain.hand.given)
@@ -118,7 +118,7 @@ def pose_in_world(
 
 
 def seen_from(to_there: Frame, goal: Goal) -> Goal:
-    """Return the goal in another space; the frame takes points there."""
+    """Return the goal in another space; the frame transforms points to that space."""
     pole = None if goal.pole is None else point_in(to_there, in_space(goal.pole))
     target = point_in(to_there, in_space(goal.target))
     angle, weight = goal.pole_angle, goal.pole_weight

@@ -1,4 +1,4 @@
-"""A chain of bones as a solver takes it, and its solved pose."""
+"""A chain of bones in the form for solvers, and its solved pose."""
 
 from collections.abc import Sequence
 from math import radians
@@ -33,7 +33,7 @@ NOTICED: Final = radians(0.1)
 """The orientation error above which an orientation counts as missed."""
 
 COINCIDENT: Final = 1e-5
-"""The distance up to which two joints are one, as a share of the longest bone of the chain."""
+"""Maximum distance at which two joints coincide, as a fraction of the chain's longest bone."""
 
 UNCLEAR_SIDE: Final = 1e-3
 """The sum of signed hinge ranges, in radians, up to which the bend direction is undetermined."""
@@ -44,7 +44,7 @@ class Posture:
     """A solved chain.
 
     Attributes:
-        numbers: The local rotations of the bones, root first, four numbers a bone.
+        numbers: The local rotations of the bones, root first, four numbers per bone.
         scales: Their local scales; empty if they keep those of the FK pose.
         tip: The position of the tip under these rotations, in armature space.
         state: Whether the tip is on the target; with a partial influence, whether it would be at
@@ -78,7 +78,7 @@ class Posture:
     def solution(self) -> Solution:
         """The solved joints.
 
-        With an oriented tip bone they are those before it, and the goal is theirs.
+        With an oriented tip bone, these are the joints before it, and their goal.
         """
         solution = self._solution
         if isinstance(solution, Placed):
@@ -88,7 +88,7 @@ class Posture:
 
     @property
     def iterations_used(self) -> int:
-        """Iterations of the solver, and steps of landing."""
+        """Iterations of the solver, plus landing steps."""
         solution = self._solution
         return 0 if isinstance(solution, Placed) else solution.iterations_used
 
@@ -105,36 +105,36 @@ class Posture:
 
 @final
 class Placed:
-    """The joints of a chain that was posed without the position solver, as a solution on demand.
+    """The joints of a chain posed without the position solver, with a solution on demand.
 
     Attributes:
-        given: The chain.
+        chain: The chain.
         joints: The joints, root first.
         residual: The distance from the tip to the target.
     """
 
-    __slots__ = ("given", "joints", "residual")
+    __slots__ = ("chain", "joints", "residual")
 
-    def __init__(self, given: "ChainInput", joints: list[Vec], residual: float) -> None:
+    def __init__(self, chain: "ChainInput", joints: list[Vec], residual: float) -> None:
         """Take the joints.
 
         Raises:
             ValueError: If one isn't finite.
         """
         _refuse_not_finite(joints)
-        self.given = given
+        self.chain = chain
         self.joints = joints
         self.residual = residual
 
     def solution(self, state: State) -> Solution:
         """Return the solution with a state."""
-        chain, is_reached = self.given.chain, state == "REACHED"
+        chain, is_reached = self.chain.chain, state == "REACHED"
         moved = chain.moved_to(self.joints)
         return Solution(chain, moved, state, is_reached, self.residual, 0, (0.0, 0.0, 0.0))
 
 
 def _refuse_not_finite(places: list[Vec]) -> None:
-    """Raise ValueError if a place is not finite."""
+    """Raise ValueError if a point isn't finite."""
     for x, y, z in places:
         if x - x != 0.0 or y - y != 0.0 or z - z != 0.0:  # Infinity minus infinity is NaN.
             raise ValueError("a joint of the chain is not finite: give numbers")
@@ -142,17 +142,18 @@ def _refuse_not_finite(places: list[Vec]) -> None:
 
 @final
 class ChainLink:
-    """A bone of a chain, with everything that depends only on its FK pose.
+    """A bone of a chain, and everything that depends only on its FK pose.
 
     Attributes:
         bone: The bone.
         rotation: The FK pose's rotation.
         scale: The FK pose's scale.
         arm: The next bone's head, or the tip, in the space of the posed bone.
-        aim: The same before the rotation, but with the scale.
+        aim: The arm before the rotation, but with the scale.
         is_plain: See `Bone.is_plain`.
-        turn: The matrix from the inherited axes to the unscaled ones under the FK pose. It is the
-            rotation, after the rest axes if the bone is plain; otherwise `inherited_axes` has them.
+        turn: The matrix from the inherited axes to the unscaled axes in the FK pose. It is the
+            rotation, preceded by the rest axes if the bone is plain; otherwise `inherited_axes`
+            includes them.
     """
 
     __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
@@ -168,7 +169,7 @@ class ChainLink:
         self.turn = mat_product(bone.rest, turn) if self.is_plain else turn
 
     def unscaled(self, parent: Mat3) -> tuple[Mat3, Vec]:
-        """Return the unscaled axes under the FK pose, and the scale."""
+        """Return the unscaled axes in the FK pose, and the scale."""
         if self.is_plain:
             return mat_product(parent, self.turn), self.scale
         axes, post_scale = inherited_axes(self.bone, parent)
@@ -177,24 +178,24 @@ class ChainLink:
 
 @final
 class ChainInput:
-    """A chain of bones under its FK pose, without its goal.
+    """A chain of bones in its FK pose, without its goal.
 
     Attributes:
         links: The bones, root first.
         parent: Frame of the root bone's parent.
         root: Position of the root bone's head, in armature space.
         rotations: The FK pose's rotation of each bone.
-        joints: The heads and the tip under the FK pose, in armature space.
-        constrained: The same for the solver with limits; empty without limits, stiffness and bias.
-        bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
+        joints: The heads and the tip in the FK pose, in armature space.
+        constrained: The bones for the solver with limits; empty without limits, stiffness and bias.
+        bias: Which bones turn more: from -1 near the root to 1 near the tip.
         channels: The FK pose of each bone.
-        rest_bend: How the chain bends at rest; None if unknown.
-        hand: The tip bone, if it can be oriented: the last one of the chain, or its child with its
-            head at the chain's tip.
-        limb: The bones before the hand, if the hand is one of the chain. With the hand oriented
+        rest_bend: How the chain bends in the rest pose; None if unknown.
+        hand: The tip bone, if it can be oriented: the chain's last bone, or a child with its head
+            at the chain's tip.
+        limb: The bones before the hand, if the hand is part of the chain. If the hand is oriented,
             they reach with its head.
-        is_started: Whether solving starts from other rotations than the FK pose's (see `started`),
-            which are then in ``rotations``.
+        is_started: Whether solving starts from rotations other than the FK pose's (see `started`).
+            These are then in ``rotations``.
     """
 
     __slots__ = (
@@ -237,18 +238,16 @@ class ChainInput:
             locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
-            rest_bend: How the chain bends at rest. None takes the bend direction allowed by its
-                hinges. Without hinges it takes the Z axes of the bones after the first, so they
-                bend about their X axes.
+            rest_bend: How the chain bends in the rest pose. None uses the bend direction that its
+                hinges allow. Without hinges it uses the Z axes of all bones except the first, so
+                that they bend about their X axes.
             limits: The joint limit of each bone; empty for none.
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty for none.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
-                does not reach itself.
-            limb_bend: As ``rest_bend``, for the bones before a hand whose tail is the tip.
-            bias: Which bones turn more: from -1 for those near the root to 1 for those near the
-                tip.
-            links: The ``links`` of a chain without a hand of the same bones under the same FK pose,
-                if there is one.
+                doesn't reach itself.
+            limb_bend: Like ``rest_bend``, for the bones before a hand whose tail is the tip.
+            bias: Which bones turn more: from -1 near the root to 1 near the tip.
+            links: The ``links`` of the same bones in the same FK pose, from a chain without a hand.
 
         Raises:
             ValueError: If the chain has no bones, or a number isn't finite.
@@ -277,7 +276,7 @@ class ChainInput:
             least = COINCIDENT * max([length(arm) for arm in arms])
             links = []
             for i, arm in enumerate(arms):
-                # The direction of a shorter one is that of the rounding of single precision.
+                # The direction of a shorter arm is that of single-precision rounding.
                 reaching = arm if length(arm) > least else ORIGIN
                 links.append(ChainLink(bones[i], locals_[i], reaching))
         self.links = links
@@ -314,7 +313,7 @@ class ChainInput:
 
     @property
     def chain(self) -> Chain:
-        """The joints for the position solver, which not all motions need."""
+        """The joints for the position solver, which some motions don't need."""
         chain = self._chain
         if chain is None:
             chain = posed_chain(self._axes, self.joints, self.rest_bend, self._limits)
@@ -323,11 +322,11 @@ class ChainInput:
 
     @property
     def rigid(self) -> list[int]:
-        """The inner joints that cannot bend (see `rigid_joints`)."""
+        """The inner joints that can't bend (see `rigid_joints`)."""
         return rigid_joints(self._limits, [link.arm for link in self.links]) if self._limits else []
 
     def under(self, channels: Sequence[Local]) -> "ChainInput":
-        """Return the same bones, without a hand, under another FK pose."""
+        """Return the same bones, without a hand, in another FK pose."""
         return ChainInput(
             [link.bone for link in self.links],
             channels,
@@ -340,7 +339,7 @@ class ChainInput:
         )
 
     def carried(self, parent: Frame) -> "ChainInput":
-        """Return the same chain, without a hand, on another frame of its root bone's parent."""
+        """Return the same chain, without a hand, with another frame for its root bone's parent."""
         return ChainInput(
             [link.bone for link in self.links],
             self.channels,
@@ -354,14 +353,14 @@ class ChainInput:
         )
 
     def turned(self, rotations: Sequence[Quat]) -> "ChainInput":
-        """Return the same bones, without a hand, under other rotations."""
+        """Return the same bones, without a hand, with other rotations."""
         pairs = zip(self.channels, rotations, strict=True)
         return self.under(
             [Local(channels.location, turn, channels.scale) for channels, turn in pairs]
         )
 
     def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
-        """Return the same bones, without a hand, under other scales."""
+        """Return the same bones, without a hand, with other scales."""
         pairs = zip(self.channels, scales, strict=False)
         other = self.under([Local(local.location, local.rotation, scale) for local, scale in pairs])
         return self._let_start(other) if self.is_started else other
@@ -369,11 +368,12 @@ class ChainInput:
     def started(self, rotations: Sequence[Quat]) -> "ChainInput":
         """Return the same chain with other rotations to start solving from.
 
-        The solver finds the nearest pose to them, and tries no other start. Stiffness still pulls
-        toward the FK pose, and the hand's twist is measured from there.
+        The solver finds the pose nearest to them, and tries no other start. Stiffness still pulls
+        toward the FK pose, and the hand's twist is still measured from it.
 
         Args:
-            rotations: Of each bone, root first, possibly with a hand that doesn't reach.
+            rotations: The rotation of each bone, root first, possibly with a hand that doesn't
+                reach.
         """
         other = self.turned(rotations[: len(self.links)])
         other.hand = self.hand
@@ -398,7 +398,6 @@ def _constrained(
     stiffness: Sequence[float],
     i: int,
 ) -> ConstrainedBone:
-    """Return one of the bones with its limit and stiffness."""
     limit = limits[i] if limits else None
     stiff = stiffness[i] if stiffness else 0.0
     return ConstrainedBone(bones[i], locals_[i], i - 1, at, arm, limit, stiff)
@@ -415,7 +414,7 @@ def posed_chain(
     Args:
         axes: The axes of the posed bones, root first.
         joints: Their heads and the tip.
-        rest_bend: As in `ChainInput`.
+        rest_bend: See `ChainInput`.
         limits: The joint limit of each bone; empty for none.
     """
     hinged = _hinged_bend(axes, joints, limits) if limits and rest_bend is None else None
@@ -428,7 +427,7 @@ def posed_chain(
 def _hinged_bend(
     axes: Sequence[Mat3], joints: Sequence[Vec], limits: Sequence[Limit | None]
 ) -> Vec | None:
-    """Return the bend direction that hinges allow a straight chain; None if both are possible."""
+    """Return the bend direction that hinges allow a straight chain; None if they allow both."""
     bend = ORIGIN
     for i in range(1, len(limits)):
         limit = limits[i]
@@ -441,7 +440,7 @@ def _hinged_bend(
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
-    """Return the frames of a chain's bones under the given rotations, in armature space."""
+    """Return the frames of a chain's bones with local rotations, in armature space."""
     axes, head = chain.parent[0], chain.root
     frames: list[Frame] = []
     for i, link in enumerate(chain.links):

@@ -1,4 +1,4 @@
-"""Reaching for a point: the joint positions are solved, then the bones follow them."""
+"""Reaching for a point: solves the joint positions, then makes the bones follow them."""
 
 from collections.abc import Sequence
 
@@ -33,20 +33,21 @@ from .vectors import (
 )
 
 SOLVED = 0.99
-"""The fraction of the tolerance for the positions; the rest is for the bones that follow them."""
+"""The fraction of the tolerance for the positions; the rest is for the bones that follow."""
 
 UNEVEN_ROUNDS = 60
-"""The most solves for a chain whose bone lengths change as it rotates (see `pose_chain`)."""
+"""Maximum number of solves for a chain whose bones change length as it rotates (see
+`pose_chain`)."""
 
 WHOLE_ROUNDS = 8
-"""The solves that use the new lengths unchanged; later solves are under-relaxed."""
+"""Number of solves that use the new lengths unchanged; later solves are under-relaxed."""
 
 
 BIAS = 0.9
-"""The most by which bias lowers the compliance of the bones at one end of a chain."""
+"""How much bias lowers the compliance of the bones at one end of a chain at most."""
 
 STRAIGHTENING = 0.05
-"""The last fraction of the reach over which bias fades out; it doesn't affect a straight chain."""
+"""The last fraction of reach over which bias fades out, as it doesn't affect a straight chain."""
 
 
 def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:
@@ -74,7 +75,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
 
 
 def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
-    """Return a solved pose within the joint limits, with the tip as near as they allow."""
+    """Return a solved pose within the joint limits, with the tip as close as they allow."""
     constrained, parent = chain.constrained, chain.parent[0]
     solved = of_joints(constrained, parent, rotations_of(posture.numbers))
     if chain.bias != 0.0:
@@ -101,13 +102,13 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     is_free = len(constrained) > 1 and first.limit is None and first.stiffness == 0.0
     if is_free and not chain.is_started and goal.pole is not None and not goal.is_hint:
         facing = _facing_pole(posture, chain, linkage, linkage.rotations())
-        # No steps unless scale is uneven.
+        # Takes no steps unless scale is non-uniform.
         residual, landings = land_from(linkage, facing, near_enough)
         steps += landings
     pairs = zip(linkage.channels(), chain.rotations, strict=True)
     rotations = [quat_compatible(rotation, fk_rotation) for rotation, fk_rotation in pairs]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
-    state: State = "OUT_OF_REACH"  # With softness, even on its aim.
+    state: State = "OUT_OF_REACH"  # With softness, even if it is on its aim.
     if residual > tolerance * size and solution.in_reach:
         state = "LIMITED"
     residual = distance_to(tip, posture.goal.target)
@@ -129,7 +130,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
 
 
 def _bias(chain: ChainInput, solution: Solution) -> None:
-    """Lower the compliance of the bones at one end of a chain, unless it has to be straight."""
+    """Lower the compliance of the bones at one end of a chain, unless it must be straight."""
     slack = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
     bias = BIAS * abs(chain.bias) * eased(max(0.0, slack) / STRAIGHTENING)
     last = max(1, len(chain.constrained) - 1)
@@ -165,7 +166,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
     """Point each bone, from the root on, at its solved next joint.
 
     Returns:
-        The local rotations, four numbers a bone; the length of the chain; the tip's position; the
+        The local rotations, four numbers per bone; the length of the chain; the tip's position; the
         distance from there to the solved tip.
     """
     parent, head = chain.parent[0], chain.root
@@ -201,11 +202,11 @@ def swing_along(
 
     Args:
         chain: The bones and their FK pose.
-        joints: One joint more than there are bones, in armature space.
+        joints: One more joint than bones, in armature space.
 
     Returns:
-        The local rotations, four numbers a bone; the position of the tip; the bone lengths, which
-        under uneven scale differ from the joints' distances.
+        The local rotations, four numbers per bone; the position of the tip; the bone lengths, which
+        differ from the joints' distances under non-uniform scale.
     """
     parent, head = chain.parent[0], chain.root
     numbers: list[float] = []
@@ -244,7 +245,6 @@ def _pointed(
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
-    """Return the bone lengths under these rotations."""
     frames = chain_frames(chain, rotations_of(numbers))
     return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
 

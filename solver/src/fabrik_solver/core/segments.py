@@ -1,7 +1,7 @@
 """Chains with joints that can't bend, for instance where a bone is split to twist.
 
-The bones between two bending joints form a rigid segment. An arm of upper arm, forearm and twist
-bone is solved as a limb of two bones, not as an arc that limits break afterwards.
+The bones between two bending joints form a rigid segment. An arm with upper arm, forearm and twist
+bone is solved as a limb of two bones. Otherwise it would be an arc that limits correct later.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def is_rigid(limit: Limit | None, arm: Vec) -> bool:
 
     Args:
         limit: The limit of its bone.
-        arm: The vector from it to the next joint, in the bone's axes.
+        arm: The vector from the joint to the next one, in the bone's axes.
     """
     if not isinstance(limit, Hinge):
         return False
@@ -55,14 +55,14 @@ def solve_segments(
 
     Args:
         chain: The chain.
-        rigid: The indices of those joints (see `rigid_joints`).
+        rigid: The indices of the joints that can't bend (see `rigid_joints`).
         goal: See `solve`.
         solver: The chain's solver; two segments are solved in closed form.
         iterations: The iteration limit.
         tolerance: The residual, relative to the chain's length.
 
     Raises:
-        ValueError: As `solve`.
+        ValueError: See `solve`.
     """
     count = len(chain.joints)
     bending = [i for i in range(count) if i not in rigid]

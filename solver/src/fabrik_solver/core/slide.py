@@ -6,25 +6,26 @@ from typing import Final, final
 from .vectors import Vec, add, dot, length, scaled, sub
 
 ROUNDS: Final = 100
-"""The most projections onto all slabs. A single projection is exact if they are perpendicular."""
+"""Maximum number of projections onto all slabs. If they are perpendicular, one is exact."""
 
 ROUNDING: Final = 1e-15
 """The rounding error of the distance from a slab, relative to the displacement."""
 
 AT_EDGE: Final = 1e-9
-"""The distance within which a point is on a slab's boundary, relative to the body's reach."""
+"""Maximum distance from a slab's boundary at which a point is on it, relative to the body's
+reach."""
 
 Slab = tuple[Vec, float, float]
 """A unit vector, and the minimum and maximum component of a displacement along it."""
 
 
 def slab(gradient: Vec, least: float, most: float) -> list[Slab]:
-    """Return the slab of displacements that keep a linear coordinate within a range, if any.
+    """Return the slab of displacements that keep a linear coordinate in a range, if any.
 
     Args:
         gradient: How the coordinate grows with the displacement.
         least: The minimum change of the coordinate.
-        most: The maximum.
+        most: The maximum change of the coordinate.
     """
     size = length(gradient)
     return [(scaled(gradient, 1.0 / size), least / size, most / size)] if size > 0.0 else []
@@ -36,7 +37,8 @@ class Slide:
 
     Attributes:
         origin: The root in the FK pose, in armature space.
-        slabs: The bounds of its displacement from there. For a locked axis the slab has zero width.
+        slabs: The bounds of the displacement from the origin. For a locked axis the slab has zero
+            width.
     """
 
     __slots__ = ("origin", "slabs")
@@ -44,12 +46,11 @@ class Slide:
     slabs: Sequence[Slab]
 
     def __init__(self, origin: Vec, slabs: Sequence[Slab]) -> None:
-        """Set the origin and the slabs."""
         self.origin = origin
         self.slabs = slabs
 
     def nearest(self, position: Vec) -> Vec:
-        """Return the allowed position nearest to a position, or an allowed one near it.
+        """Return the allowed position nearest to a position, or one close to it.
 
         By cyclic projection (L. Bregman, “The method of successive projection for finding a common
         point of convex sets”, 1965).

@@ -1,4 +1,4 @@
-"""Smooths a path of poses: crossfades where tracks change, and evens out velocities."""
+"""Smooths a path of poses by crossfading where tracks change, and evening out velocities."""
 
 from collections.abc import Sequence
 from math import inf
@@ -11,13 +11,14 @@ BLENDS: Final = (64, 32, 16, 8, 4)
 """The crossfade widths to try, in frames to each side; the smoothest result is used."""
 
 PASSES: Final = 40
-"""The most smoothing passes."""
+"""Maximum number of smoothing passes."""
 
 GAIN: Final = 0.98
-"""A pass is progress if it brings the largest second difference below this part of the least."""
+"""A pass is progress if it reduces the largest second difference below this fraction of the
+least."""
 
 PATIENCE: Final = 4
-"""The number of passes without progress after which smoothing ends."""
+"""Number of passes without progress after which smoothing ends."""
 
 ROUGH: Final = 0.3
 """The fraction of the largest second difference above which frames are smoothed."""
@@ -84,8 +85,8 @@ def _blend(
 def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     """Reduce the largest second differences, as far as targets and limits allow.
 
-    Each pose is solved again from the pose of least squared second differences, (−a + 4b + 4d − e)
-    / 6 of its neighbors. The result is accepted if the differences shrink.
+    Each pose is solved again from the pose with the least squared second differences, (−a + 4b + 4d
+    − e) / 6 of its neighbors. The result is accepted if the differences shrink.
     """
     count = len(path)
     least, idle = inf, 0

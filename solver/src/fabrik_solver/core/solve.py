@@ -51,25 +51,25 @@ KEPT: Final = 3e-3
 forward. A target at the tip leaves the pose unchanged."""
 
 LIFTS: Final = 4
-"""The most steps from the plane of a flat chain onto a target slightly off it."""
+"""Maximum number of steps from the plane of a flat chain onto a target slightly off it."""
 
 FACED: Final = 0.3
-"""The least weight with which a limb faces its pole, relative to its distance from the pole's
-plane. It applies where the bend crosses the line from root to tip, so that the limb turns without a
-kink."""
+"""Minimum weight with which a limb faces its pole, relative to its distance from the pole's
+plane. It applies while the bend crosses the line from root to tip, so that the limb turns
+without a kink."""
 
 FACED_STRAIGHT: Final = 1.2
-"""`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimeters, which
-would otherwise turn the limb from side to side."""
+"""`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimeters,
+which would otherwise turn the limb from side to side."""
 
 NEARLY: Final = 1e-9
-"""The residual, in chain lengths, up to which joints are `landed`."""
+"""Maximum residual, in chain lengths, at which joints can be `landed`."""
 
 STEPS: Final = 60
-"""The most steps of landing there."""
+"""Maximum number of landing steps for joints that are `landed`."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
-"""How near to full reach, in chain lengths, a chain is solved as straight."""
+"""Maximum distance from full reach, in chain lengths, at which a chain is solved as straight."""
 
 
 def solve(
@@ -85,13 +85,13 @@ def solve(
         chain: The input pose, in 2 or 3 dimensions.
         goal: Target and pole, in the chain's space.
         solver: One of `SOLVERS`.
-        iterations: The iteration limit, landing steps included.
+        iterations: Maximum number of iterations, including landing steps.
         tolerance: The distance from tip to target at which to stop, relative to the chain's length.
             ``FABRIK`` and ``TWO_BONE`` only stop when they are exact.
 
     Returns:
-        A pose that keeps the root and the bone lengths. For a target outside the reachable shell it
-        is the nearest pose: straight, or folded along the longest bone.
+        A pose that keeps the root and the bone lengths. For a target outside the reachable shell,
+        it is the nearest pose: straight, or folded along the longest bone.
 
     Raises:
         ValueError: If the solver is unknown or doesn't support this number of bones, or the
@@ -102,8 +102,8 @@ def solve(
     if scale == 0.0:
         return _shrunk(chain, goal)
 
-    # From here on relative to the root, in chain lengths: tolerances don't depend on size, and
-    # precision isn't lost far from the world origin.
+    # From here on, everything is relative to the root, in chain lengths. Tolerances thus don't
+    # depend on size, and no precision is lost far from the world origin.
     goal_target = measured(goal.target, root, scale)
     distance = length(goal_target)
     inner, outer = chain.inner, chain.outer
@@ -132,7 +132,7 @@ def solve(
     elif distance <= inner > 0.0:
         _fold(joints, unit(target) or axis)
     else:
-        # A closed form never stops early: it costs the same wherever the tip is.
+        # A closed form never stops early, as it costs the same wherever the tip is.
         near_enough = PRECISE if method.is_exact else tolerance
         side = rotate(turn, side)
         least = 0.0 if soft_pole is None or bones > LIMB else goal.pole_weight
@@ -144,7 +144,7 @@ def solve(
         swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     normal = cross(axis, bend) if normal == ORIGIN or bones < 3 else rotate(turn, normal)
     if pole is not None:
-        # About root → target, so that the tip keeps its distance to the target.
+        # The axis is root → target, so that the tip keeps its distance to the target.
         last = swivel_turn(axis, swivel)
         turn_joints(joints, last)
         turn, normal = quat_product(last, turn), rotate(last, normal)
@@ -159,7 +159,7 @@ def solve(
 def landed(joints: list[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
     """Return joints that nearly reach the target, moved onto it at their exact lengths.
 
-    They keep their shape: a chain that is solved would share its bend.
+    They keep their shape, unlike a solved chain, which would share its bend.
     """
     chain = Chain(tuple(joints), None, tuple(lengths))
     aim = measured(target, chain.root, chain.scale)
@@ -179,8 +179,9 @@ def _in_plane(
 ) -> tuple[list[Joint], Vec, Vec, Vec | None]:
     """Return a chain's joints, the normal of its plane, the target and the pole.
 
-    Points off the plane by rounding only are moved into it. Rounding would grow with iterations and
-    decide how the chain swings around to a target behind it. A chain on its target isn't flattened.
+    Points off the plane due to rounding are moved into it. Otherwise rounding would grow with
+    iterations and determine how the chain swings around to a target behind it. A chain on its
+    target isn't flattened.
     """
     start, normal = chain.flat_start(pole)
     if length(sub(chain.start[-1].at(), target)) <= PRECISE:
@@ -191,7 +192,7 @@ def _in_plane(
 
 
 def _facing(chain: Chain, bend: Vec, normal: Vec) -> Vec:
-    """Return the side defining the plane in which a chain swings to a target behind it.
+    """Return the side that defines the plane for swinging a chain to a target behind it.
 
     Bends to both sides may cancel out and define no plane; a flat chain still has one.
     """
@@ -214,7 +215,7 @@ def _bend_to_side(
     """
     if keep < 1.0:
         gap = length(sub(target, joints[-1].at()))
-        # The bend grows with the root of the tip's distance from full reach.
+        # The bend grows with the square root of the tip's distance from full reach.
         blend_distance = near_enough + KEPT * keep * keep
         departure = (gap / blend_distance) ** 2
         bow(joints, axis, max(keep, 1.0 - departure), target, side, chain.folds)
@@ -224,7 +225,7 @@ def _bend_to_side(
         new_bend = newness(span, target_span)
     if least > 0.0 or new_bend > 0.0:
         bend, _ = chain.own_bend(joints, axis)
-        # A fraction of the angle would jump where a knee passes its line opposite to the pole.
+        # A fraction of the angle would jump when a knee passes its line opposite to the pole.
         toward_pole = unit(mix(unit(bend) or side, side, least)) or side
         turn_joints(joints, forward_turn(axis, bend, toward_pole, 1.0))
         turn_joints(joints, forward_turn(axis, toward_pole, side, new_bend))
@@ -235,12 +236,12 @@ def _curl_to(
 ) -> None:
     """Move a chain's ends toward the distance from root to target, if the target is ahead.
 
-    Iterations alone would fold a shortening chain at only a few joints. Iterations bend all joints
-    if the target is aside, so this then has less effect. An arc leaving the root along the axis
-    meets it where the angle to the target is half that of the arc.
+    Iterations alone would fold a shortening chain at only a few joints. If the target is off to the
+    side, they bend all joints, so curling then has less effect. An arc that leaves the root along
+    the axis meets the target if its angle is twice the angle to the target.
 
-    A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
-    posed span: it would become straight where its target passes from aside to ahead.
+    A straight chain is already an arc with the right span (see `bow`). It isn't compared with its
+    posed span, or it would become straight as its target passes from the side to the front.
     """
     if length(sub(joints[-1].at(), target)) <= near_enough:
         return
@@ -249,7 +250,7 @@ def _curl_to(
     if half <= 0.0:
         return
     ahead = 1.0 - eased(atan2(length(cross(axis, target)), dot(axis, target)) / (curls * half))
-    if span > reach:  # Less where the chain becomes straight: iterations do that evenly.
+    if span > reach:  # Less as it becomes straight: iterations do that evenly.
         ahead *= (1.0 - span) / (1.0 - reach)
     if ahead > 0.0:
         # Blend the angle, not the span, so that joints move evenly as the target moves ahead.
@@ -304,10 +305,10 @@ def _swivel_of_solved(
     pole: Vec | None,
     swivel: Swivel,
 ) -> Swivel:
-    """Return the swivel with which a solved chain faces the pole.
+    """Return the swivel that makes a solved chain face the pole.
 
-    A non-planar chain may face another direction than its input pose, or have flipped. A nearly
-    straight chain swivels like the input pose, because its own bend vanishes.
+    A non-planar chain may face in a different direction than its input pose, or have flipped. A
+    nearly straight chain swivels like the input pose, because its bend vanishes.
 
     Args:
         joints: The solved joints.
@@ -327,10 +328,10 @@ def _swivel_of_solved(
 
 
 def _softened(target: Vec, outer: float, softness: float) -> Vec:
-    """Soft IK: return the target, or a point before it; full length is only reached at infinity.
+    """Soft IK: return the target, or a point before it; full length is reached only at infinity.
 
     Near full reach, the bend changes with the square root of the remaining distance, so the elbow
-    would snap. Within the soft range the distance follows 1 − e^−x, with the same initial slope.
+    would snap. Within the soft range, the distance follows 1 − e^−x, with the same initial slope.
     """
     distance = length(target)
     start = outer * (1.0 - softness)

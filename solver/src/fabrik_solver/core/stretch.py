@@ -1,14 +1,13 @@
-"""Stretch: scales bones when the target is beyond the reach of their chain.
+"""Stretch: scales bones if the target is beyond the reach of their chain.
 
 A chain that has to stretch is straight, unless softness or limits bend it. The inherited scale is
-then along each bone's own Y axis and doesn't shear. A bone that inherits scale keeps its own scale;
-any other bone needs its parent's. Where the chain is bent, a bone's scale compensates for its
-sheared axes.
+then along each bone's Y axis and causes no shear. A bone that inherits scale keeps its local scale;
+any other bone needs its parent's. In a bent chain, a bone's scale compensates for its sheared axes.
 
 File formats and engines store a bone as a location, a rotation R and a scale S relative to its
 parent with axes P. The bone's axes are then P R S, so a bone that inherits its parent's scale in
 full can be stored for any P. All other settings of Inherit Scale give right-angled axes C = P (P⁻¹
-C), where P⁻¹ C is sheared unless P is scaled uniformly.
+C). Here P⁻¹ C is sheared unless P is scaled uniformly.
 """
 
 from math import isfinite, sqrt
@@ -42,13 +41,12 @@ from .vectors import (
 )
 
 ROUNDS: Final = 20
-"""The most solves. A single solve is enough if all heads are on their parents' Y axes."""
+"""Maximum number of solves. One is enough if all heads are on their parents' Y axes."""
 
 FITTINGS: Final = 12
-"""The most iterations to fit a bone's rotation and scale to each other.
+"""Maximum number of iterations to fit a bone's rotation and scale to each other.
 
-A single iteration is enough if its arm is along its Y axis; sheared axes need a few.
-"""
+One is enough if its arm is along its Y axis; sheared axes need a few."""
 
 FITTED: Final = 1e-13
 """The relative change of scale below which the fit has converged."""
@@ -101,7 +99,7 @@ def reach_stretched(
     tolerance: float,
     stretch: Stretch | None,
 ) -> Posture:
-    """Same as `reach`, with bones that may stretch."""
+    """Same as `reach`, but bones may stretch."""
     posture = reach(chain, goal, solver, iterations, tolerance)
     if stretch is None:
         return posture
@@ -119,10 +117,10 @@ def _stretched(
 ) -> Posture:
     """Return the pose of a chain stretched as far as needed, or allowed, to reach the target.
 
-    All bones become longer by the same factor: the ratio of the target's distance to that of the
-    unstretched tip. Where softness holds the tip back, this scales up the remaining bend. The
-    factor is 1 where softness begins, and grows without a kink. At `Stretch.most`, softness still
-    holds the tip back, scaled by that factor.
+    All bones lengthen by the same factor: the ratio of the target's distance to that of the
+    unstretched tip. If softness holds the tip back, this scales up the remaining bend. The factor
+    is 1 where softness begins, and grows without a kink. At `Stretch.most`, softness still holds
+    the tip back, scaled by that factor.
 
     Args:
         plain: The pose without stretch, returned if it suffices.
@@ -139,7 +137,7 @@ def _stretched(
     frames = chain_frames(chain, rotations_of(plain.numbers))
     lengths = [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
     fk_size = sum(lengths)
-    # Sizes are in lengths of the unstretched chain. A factor's size is only known once it is tried.
+    # Sizes are in lengths of the unstretched chain. A factor's size is only known after trying it.
     factor = expected = min(stretch.most, wanted)
     lengths = [part * expected for part in lengths]
     previous: Try = (1.0, 1.0)
@@ -157,7 +155,7 @@ def _stretched(
         if chain.constrained:
             longer = chain.with_scales(scales)
             posture = limited(posture, longer, tolerance)
-            # With larger bones, limits may cause another error.
+            # With larger bones, limits may cause a different error.
             wanted = max(wanted, size * _lack(posture, longer, goal, tolerance))
         following, size_then = _next((factor, size), previous, wanted, stretch.most)
         is_as_expected = max(gap / fk_size, abs(size - expected)) <= EXACT * size
@@ -181,9 +179,9 @@ def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec,
 def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> float:
     """Return the ratio of the target's distance to the tip's, or 1 if the tip reached it.
 
-    It is also 1 for a tip that limits keep to the side, if stretching wouldn't bring it nearer.
-    With limits a solved chain is only near its target: up to twice the tolerance the lack is
-    blended in, for continuity.
+    It is also 1 if limits keep the tip to the side and stretching wouldn't bring it closer. With
+    limits, a solved chain is only near its target. For continuity, the lack is blended in up to
+    twice the tolerance.
     """
     size = posture.solution.chain.scale
     if size == 0.0:
@@ -206,7 +204,7 @@ def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> 
 def _moved(goal: Goal, root: Vec, size_ratio: float) -> Goal:
     """Return the goal for a chain that is ``size_ratio`` times the needed size.
 
-    The chain then bends as it will at the right size. That bend already includes softness.
+    The chain then bends as it will at the right size, including softness.
     """
     target = goal.target
     if size_ratio != 1.0:

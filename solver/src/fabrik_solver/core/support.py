@@ -15,7 +15,7 @@ class Support:
     Attributes:
         corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
-        force: The largest force that holds the center of mass, in radians² per size.
+        force: Maximum force that holds the center of mass, in radians² per body size.
         lifted: Corners that the body also stood on at the start.
     """
 
@@ -24,7 +24,6 @@ class Support:
     def __init__(
         self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()
     ) -> None:
-        """Set the corners, the up direction, the force, and the lifted corners."""
         self.force = force
         self.lifted = lifted
         self.corners = list(corners)
@@ -43,7 +42,7 @@ class Support:
         return self.beside(point)[0]
 
     def beside(self, point: Vec) -> tuple[Vec, bool]:
-        """Return the same, and whether it begins at a corner of the area, not between two."""
+        """Return the result of `outside`, and whether it starts at a corner instead of an edge."""
         hull = self._hull
         if not hull:
             return ORIGIN, False
@@ -69,7 +68,7 @@ class Support:
         return self._across_and_along(x - nearest[0], y - nearest[1]), is_corner
 
     def including(self, center: Vec) -> "Support":
-        """Return the area, extended so that a center of mass may stay as far out as at the start.
+        """Return the area, extended so that the center of mass may stay as far out as at the start.
 
         Args:
             center: The center of mass at the start.

@@ -1,7 +1,7 @@
 """The orientation of a tip bone, and how the bones before it reach.
 
-The tip bone is called the hand, the bones before it the limb. The limb is solved to put the
-oriented hand's head where the tip reaches the target.
+The tip bone is called the hand, the bones before it the limb. Solving the limb puts the head of the
+oriented hand where its tip reaches the target.
 """
 
 from collections.abc import Sequence
@@ -43,8 +43,8 @@ from .vectors import (
 )
 
 ROUNDS: Final = 30
-"""The most solves for the hand's head. A single solve is enough unless a limit or uneven scale
-changes the vector from there to the tip as the limb rotates."""
+"""Maximum number of solves for the hand's head. One is enough unless a limit or non-uniform
+scale changes the vector from the head to the tip as the limb rotates."""
 
 
 @final
@@ -53,9 +53,9 @@ class Tip:
 
     Attributes:
         ahead: The direction of its Y axis, a unit vector.
-        up: The direction of its Z axis, perpendicular to that.
-        weight: From 0, where the hand follows the chain, to 1.
-        spread: The fraction of its twist that is spread over the bones before it, from 0 to 1.
+        up: The direction of its Z axis, a unit vector perpendicular to ``ahead``.
+        weight: From 0, at which the hand follows the chain, to 1.
+        spread: The fraction of its twist to spread over the bones before it, from 0 to 1.
     """
 
     __slots__ = ("ahead", "spread", "up", "weight")
@@ -86,7 +86,7 @@ class Tip:
         self.spread = spread
 
     def seen_from(self, to_there: Mat3) -> "Tip":
-        """Return the same orientation in another space; the matrix takes directions there."""
+        """Return the same orientation in another space; the matrix transforms directions to it."""
         axes = mat_from_columns(ORIGIN, self.ahead, self.up)
         return Tip(mat_product(to_there, axes), self.weight, self.spread)
 
@@ -102,7 +102,7 @@ def reach_oriented(
 ) -> Posture:
     """Solve a chain with an oriented hand; see `pose_chain` for the arguments.
 
-    Between the weights 0 and 1 the two solutions are blended bone by bone. The limb then reaches
+    At weights between 0 and 1 the two solutions are blended bone by bone. The limb then reaches
     once more from the blend, with the blended hand. Only the limb stretches.
 
     Raises:
@@ -135,7 +135,7 @@ def reach_oriented(
         Tip(_axes_of(start, constrained)),
         stretch,
     )
-    # Even at a partial weight, this is the error of the full orientation.
+    # Even with a partial weight, this is the error of the full orientation.
     return _posture(
         posture,
         limb,
@@ -261,7 +261,6 @@ class Secant:
     undone: Mat3
 
     def __init__(self) -> None:
-        """Start with the identity."""
         self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
 
     def step(self, change: Vec, most: float) -> Vec:
@@ -270,7 +269,7 @@ class Secant:
         return scaled(step, min(1.0, most / max(length(step), 1e-300)))
 
     def learn(self, step: Vec, difference: Vec) -> None:
-        """Update the inverse Jacobian with the difference that a step made."""
+        """Update the inverse Jacobian with the difference made by a step."""
         expected = mat_apply(self.undone, difference)
         size = dot(step, expected)
         if abs(size) < 1e-9 * dot(step, step):
@@ -286,7 +285,7 @@ class Secant:
 
 
 def _moved(goal: Goal, lever: Vec) -> Goal:
-    """Return the goal of the hand's head; ``lever`` is the vector from there to the tip."""
+    """Return the goal of the hand's head; ``lever`` is the vector from the head to the tip."""
     target = sub(in_space(goal.target), lever)
     angle, weight = goal.pole_angle, goal.pole_weight
     return Goal(target, goal.pole, angle, weight, goal.softness, goal.swing, goal.is_hint)
@@ -356,7 +355,7 @@ def oriented(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> tuple[Quat, 
 def _wanted(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> Quat:
     """Return the local rotation that orients the hand, ignoring limits.
 
-    The FK rotation if the parent has zero scale.
+    It is the FK rotation if the parent has zero scale.
     """
     inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     axes = _own_axes(hand, post_scale)
@@ -375,8 +374,8 @@ def _settled(
 ) -> tuple[float, list[Quat]]:
     """Bring the tip to the target with the hand fixed to the bone before it.
 
-    For a hand at its limit or under uneven scale, where `Secant` doesn't converge: position takes
-    priority over orientation.
+    This is for hands at their limit or under non-uniform scale, for which `Secant` doesn't
+    converge. Position takes priority over orientation.
 
     Returns:
         The residual, and the rotations of limb and hand.

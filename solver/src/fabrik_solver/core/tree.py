@@ -1,6 +1,6 @@
 """FABRIK on a tree of bones, for the shape in which several effectors reach their targets.
 
-Where branches meet, the sub-base takes the weighted mean of their positions (A. Aristidou and J.
+Where branches meet, the sub-base gets the weighted mean of their positions (A. Aristidou and J.
 Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”, Graphical Models 73,
 2011, section 4.2). A bone that carries several joints moves as a rigid body, fitted to them by
 least squares.
@@ -41,18 +41,18 @@ from .vectors import (
 )
 
 ITERATIONS: Final = 12
-"""The iterations that find the shape. Fixed, because the pose would jump where the number changed;
-`solve_with_limits` closes the remaining gap."""
+"""Number of iterations that find the shape. It is fixed, because the pose would jump if it
+changed; `solve_with_limits` closes the remaining gap."""
 
 FIT_ROUNDS: Final = 20
-"""The most iterations of a rigid fit."""
+"""Maximum number of iterations of a rigid fit."""
 
 FITS: Final = 1e-12
 NEARLY_FITS: Final = 1e-4
 """The rotation, in radians, below which a rigid fit has converged; looser while iterating."""
 
 BENT: Final = 0.99
-"""The fraction of its length to which a straight branch bends when anything has to move."""
+"""The fraction of its length to which a straight branch bends if anything has to move."""
 
 
 @final
@@ -60,23 +60,23 @@ class End:
     """The end of a bone, in armature space: the head of a child, or an effector.
 
     Attributes:
-        arm: The vector to it from the bone's head, in the FK pose.
+        arm: The vector from the bone's head to the end, in the FK pose.
         weighted_arm: The arm times the weight.
         weighted_offset: The vector from the weighted mean of the ends, times the weight.
         at: Its position.
-        wanted: Its wanted position: the effector's target, or the head in the backward pass.
-        weight: The weight of that.
-        share: The weight relative to the sum over the bone's ends.
+        wanted: The goal for its position: the effector's target, or the head in the backward pass.
+        weight: The weight of that goal.
+        fraction: The weight relative to the sum over the bone's ends.
     """
 
-    __slots__ = ("arm", "at", "share", "wanted", "weight", "weighted_arm", "weighted_offset")
+    __slots__ = ("arm", "at", "fraction", "wanted", "weight", "weighted_arm", "weighted_offset")
     arm: Vec
     weighted_arm: Vec
     weighted_offset: Vec
     at: Vec
     wanted: Vec
     weight: float
-    share: float
+    fraction: float
 
     def __init__(self, at: Vec, wanted: Vec, weight: float) -> None:
         self.arm = ORIGIN
@@ -85,7 +85,7 @@ class End:
         self.at = at
         self.wanted = wanted
         self.weight = weight
-        self.share = 1.0
+        self.fraction = 1.0
 
 
 @final
@@ -99,7 +99,7 @@ class Node:
         ends: The heads of the children, then the effectors.
         mean_arm: The vector from its head to the weighted mean of the ends, in the FK pose.
         size: The length of its first arm.
-        back: The direction against that arm, in the FK pose.
+        back: The direction opposite to that arm, in the FK pose.
         is_rigid: Whether it ends in more than one point.
         turn: The rotation of a rigid bone from the FK pose.
     """
@@ -141,7 +141,7 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
     """Iterate from the FK pose and return the rotations that follow the joints.
 
     Args:
-        linkage: In its FK pose; not changed.
+        linkage: The bones in their FK pose; not changed.
         bends: For each effector, the bend direction of a straight branch to it.
         iterations: The iteration limit.
         tolerance: The gap, relative to the linkage's reach, above which straight branches bend.
@@ -164,7 +164,7 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
 
 
 def _nodes(linkage: Linkage) -> tuple[list[Node], set[int]]:
-    """Return the bones' nodes, and which bones are inside a rigid segment.
+    """Return the bones' nodes, and which bones are inside rigid segments.
 
     The first bone of a segment (see `segments`) gets the ends of its last bone.
     """
@@ -192,11 +192,11 @@ def _nodes(linkage: Linkage) -> tuple[list[Node], set[int]]:
 
 
 def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
-    """Place the joints within rigid segments, and restore each bone's own end.
+    """Place the joints within rigid segments, and restore the end of each bone.
 
     Args:
         nodes: The solved nodes.
-        linkage: In its FK pose.
+        linkage: The bones in their FK pose.
         inner: The bones after the first of each segment.
     """
     bones = linkage.bones
@@ -217,15 +217,15 @@ def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
 
 
 def _measure(node: Node, reach: float) -> None:
-    """Set everything that the iterations don't change."""
+    """Set everything that stays the same during iterations."""
     head, ends = node.head, node.ends
     for end in ends:
         head.weight += end.weight
     for end in ends:
-        # Weights may be too far apart to square them.
-        end.share = end.weight / head.weight if head.weight > 0.0 else 1.0 / len(ends)
+        # Weights may be too far apart to be squared.
+        end.fraction = end.weight / head.weight if head.weight > 0.0 else 1.0 / len(ends)
         end.arm = sub(end.at, head.at)
-        node.mean_arm = add(node.mean_arm, scaled(end.arm, end.share))
+        node.mean_arm = add(node.mean_arm, scaled(end.arm, end.fraction))
         node.is_rigid = node.is_rigid or length(sub(end.arm, ends[0].arm)) > STRAIGHT * reach
     for end in ends:
         end.weighted_arm = scaled(end.arm, end.weight)
@@ -240,8 +240,8 @@ def _bow_branch(
 ) -> None:
     """Bend the bones that lead to a single effector, if they are straight (see `bow`).
 
-    They bend as soon as anything has to move, even if their own effector doesn't: a push along a
-    straight branch's axis can't bend it.
+    They bend as soon as anything has to move, even if their effector doesn't. A push along the axis
+    couldn't bend a straight branch.
     """
     effector = linkage.effectors[number]
     path: list[int] = []
@@ -269,12 +269,12 @@ def _bow_branch(
 
 
 def _backward(nodes: list[Node]) -> None:
-    """From the effectors inward, find the wanted position of each bone's head."""
+    """From the effectors inward, determine the goal for each bone's head."""
     for node in reversed(nodes):
         head = node.head
         x = y = z = 0.0
         for end in node.ends:
-            weight = end.share
+            weight = end.fraction
             ex, ey, ez = end.wanted
             x += weight * ex
             y += weight * ey
@@ -294,7 +294,7 @@ def _backward(nodes: list[Node]) -> None:
 
 
 def _forward(nodes: list[Node]) -> None:
-    """From the root outward, point each bone at its wanted ends."""
+    """From the root outward, point each bone at the goals of its ends."""
     for node in nodes:
         head = node.head.at
         hx, hy, hz = head
@@ -308,7 +308,7 @@ def _forward(nodes: list[Node]) -> None:
             continue
         x = y = z = 0.0
         for end in node.ends:
-            weight = end.share
+            weight = end.fraction
             ex, ey, ez = end.wanted
             x += weight * (ex - hx)
             y += weight * (ey - hy)
@@ -328,7 +328,7 @@ def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
     Iterates from a start rotation and stays near it, for continuity (M. Müller, J. Bender, N.
     Chentanez and M. Macklin, “A robust method to extract the rotational part of deformations”,
     Motion in Games 2016). Newton's method would need a sixth of the iterations but rotate bodies
-    farther: where the fit is loose, the lag is useful.
+    farther. If the fit is loose, the lag is useful.
 
     Args:
         turn: The rotation to start from.

@@ -30,7 +30,7 @@ from .vectors import (
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 
 HALVINGS: Final = 24
-"""The bisection steps for the fraction of the twist that all limits allow."""
+"""Number of bisection steps for the fraction of the twist that all limits allow."""
 
 
 def with_shared_twist(
@@ -38,9 +38,9 @@ def with_shared_twist(
 ) -> list[Quat]:
     """Twist the bones of a limb so that they share the twist of the hand.
 
-    The joints of the limb don't move; under uneven scale, lengths may change slightly. Each joint,
-    including the hand's, gets an equal part of the spread twist: of n bones, the i-th twists by i /
-    (n + 1) of it. If a bone is stiff or at its limit, all bones twist less.
+    The joints of the limb don't move; under non-uniform scale, lengths may change slightly. Each
+    joint, including the hand's, gets an equal part of the spread twist: of n bones, the i-th twists
+    by i / (n + 1) of it. If a bone is stiff or at its limit, all bones twist less.
 
     Args:
         limb: The bones before the hand.
@@ -81,8 +81,8 @@ def _keeps(limb: ChainInput, rotations: list[Quat]) -> bool:
 def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted: Quat) -> float:
     """Return the twist of the hand about the bone before it, from −π to π.
 
-    Measured from the FK pose, so a hand that only follows isn't twisted. It is discontinuous at π,
-    which is equally far from the FK pose in both directions.
+    It is measured from the FK pose, so a hand that only follows isn't twisted. It is discontinuous
+    at π, which is equally far from the FK pose in both directions.
     """
     axes, head = frames[-1]
     inherited, _ = inherited_axes(hand.bone, axes)
@@ -93,7 +93,7 @@ def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted:
     back = quat_inverse(hand.given)
     w, x, y, z = quat_product(quat_compatible(wanted, hand.given), back)
     along = dot((x, y, z), axis)
-    # Twist is undefined at a swing of π: take 0.
+    # At a swing of π twist is undefined: use 0.
     angle = 2.0 * atan2(along, w) if w * w + along * along > 1e-18 else 0.0
     return -angle if mat_determinant(inherited) < 0.0 else angle
 

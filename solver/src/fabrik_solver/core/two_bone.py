@@ -31,7 +31,7 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     distance = length(to_target)
     direction = unit(to_target) or unit(sub(joints[2].at(), root)) or unit(bone) or (1.0, 0.0, 0.0)
     aside = unit(across(bone, direction)) or any_perpendicular(direction)
-    # Twice: in an almost straight limb, the first result loses nearly all its digits.
+    # Twice, because in an almost straight limb the first result loses nearly all its digits.
     bend = unit(across(aside, direction)) or any_perpendicular(direction)
 
     along = 0.5 * distance

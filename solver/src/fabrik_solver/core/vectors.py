@@ -2,8 +2,8 @@
 
 A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length, and a matrix nine numbers
 in row-major order. Products apply from right to left. For so few numbers, plain tuples are the
-fastest structure in CPython. They also compile best, to a struct. For that, all numbers must be
-written out, and the tuple held in an attribute or a variable, not in a list.
+fastest structure in CPython. They also compile best, to a struct. This requires writing out all
+numbers, and holding the tuple in an attribute or variable, not in a list.
 """
 
 from collections.abc import Iterable
@@ -87,7 +87,7 @@ def unit(a: Vec) -> Vec | None:
     """Return a with length 1, or None if a has no direction."""
     x, y, z = a
     square = x * x + y * y + z * z
-    # When interpreted, half the cost of calling `length` would be the call itself.
+    # If interpreted, calling `length` would cost as much as computing it.
     size = sqrt(square) if SMALL < square < LARGE else hypot(x, y, z)
     return (x / size, y / size, z / size) if size >= 1e-300 else None
 
@@ -95,7 +95,7 @@ def unit(a: Vec) -> Vec | None:
 def unit_or(a: Vec, otherwise: Vec) -> Vec:
     """Return a with length 1, or another vector if a has no direction.
 
-    For inner loops: when compiled, the result of `unit` is boxed, as it may be None.
+    For inner loops: when compiled, the result of `unit` is boxed because it may be None.
     """
     size = length(a)
     if size < 1e-300:
@@ -122,7 +122,7 @@ def any_perpendicular(axis: Vec) -> Vec:
 
 
 def rotate_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
-    """Rotate a about the unit vector ``axis`` by an angle with this cosine and sine (Rodrigues)."""
+    """Rotate a about the unit vector ``axis`` by an angle with a cosine and sine (Rodrigues)."""
     along = dot(a, axis) * (1.0 - cosine)
     side = cross(axis, a)
     return (
@@ -261,7 +261,7 @@ def quat_of(m: Mat3) -> Quat:
 
 
 def quat_compatible(q: Quat, other: Quat) -> Quat:
-    """Return q or −q (the same rotation), whichever is nearer to another quaternion."""
+    """Return q or −q (the same rotation), whichever is closer to another quaternion."""
     w, x, y, z = q
     if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
         return (-w, -x, -y, -z)
@@ -273,7 +273,7 @@ def quat_angle(a: Quat, b: Quat) -> float:
     near = quat_compatible(b, a)
     aw, ax, ay, az = a
     chord = hypot(aw - near[0], ax - near[1], ay - near[2], az - near[3])
-    # From the chord: the cosine cannot resolve angles below 1e-8.
+    # From the chord, because the cosine can't resolve angles below 1e-8.
     return 4.0 * asin(min(1.0, 0.5 * chord))
 
 
@@ -425,7 +425,7 @@ def inverse_direction(m: Mat3, a: Vec) -> Vec:
 def quat_in_axes(m: Mat3, q: Quat) -> Quat:
     """Return the rotation q expressed in the axes m: the r for which q · m = m · r.
 
-    For sheared axes no such rotation exists: r is then about the direction that they map to the
+    For sheared axes no such rotation exists. Then r is about the direction that they map to the
     axis of q. Singular axes give the identity.
     """
     w, x, y, z = q

@@ -1,6 +1,7 @@
 """The accuracy of a pose that is written to channels, in single precision.
 
-Nothing here relies on the solver's result: the frames follow from the channels by Blender's rules.
+Nothing here relies on the solver's result, because the frames follow from the channels by Blender's
+rules.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,8 @@ from .posture import ChainInput
 from .vectors import Quat, Vec, add, length, mat_apply, quat_unit, rotate, sub, times
 
 ROUNDED: Final = 2.0**-22
-"""The largest error, in radians, of a rotation whose quaternion is stored in single precision:
-twice the error of its components."""
+"""Maximum error, in radians, of a rotation whose quaternion is stored in single precision: twice
+the error of its components."""
 
 
 @final
@@ -22,7 +23,7 @@ class Written:
     """The solved channels of bones, as written.
 
     Attributes:
-        numbers: The rotations of the bones as quaternions of any length, four numbers a bone.
+        numbers: The rotations of the bones as quaternions of any length, four numbers per bone.
         scales: The scale of each bone; empty to keep the FK pose's.
         location: The location of the first bone; None to keep the FK pose's.
         rounding: The largest rounding error of a rotation, in radians.
@@ -61,18 +62,18 @@ def measured_tip(
     tolerance: float,
     _motion: object = None,
 ) -> tuple[float, bool]:
-    """Return the distance of a written chain's tip from its target, and whether it is on target.
+    """Return the distance of a written chain's tip from its target, and whether it reaches it.
 
     Args:
         chain: The bones and their FK pose.
         written: Their written channels.
         spaces: The armature's frame in world space, and its inverse.
         target: The target, in world space.
-        tolerance: The distance still on target, relative to the chain's length.
+        tolerance: Maximum distance of a tip on target, relative to the chain's length.
 
     Returns:
-        The distance in world space; and whether it is within the tolerance, in armature space,
-        where bones have their lengths.
+        The distance in world space, and whether it is within the tolerance in armature space, in
+        which bones keep their lengths.
     """
     root = chain.root
     if written.location is not None:
@@ -89,9 +90,9 @@ def measured_tip(
 def written_tip(chain: ChainInput, written: Written, root: Vec) -> Vec:
     """Return the tip of a written chain, in armature space.
 
-    From the tip on, each bone transforms this one point to the space of its parent, without any
-    axes. Bones that aren't plain are an exception: how they inherit depends on the bones before
-    them.
+    From the tip on, each bone transforms a single point to the space of its parent, without any
+    axes. Bones that aren't plain are an exception, because their inheritance depends on the bones
+    before them.
 
     Args:
         chain: The bones and their FK pose.
@@ -135,7 +136,7 @@ def is_on_target(joints: Sequence[Vec], target: Vec, tolerance: float, rounding:
         joints: The joints, root first.
         target: The target, in the same space.
         tolerance: The tolerance, relative to the chain's length.
-        rounding: The error of each rotation: it moves the tip by its product with the lever arm.
+        rounding: The error of each rotation, which moves the tip by its product with the lever arm.
     """
     tip = joints[-1]
     size = levers = 0.0

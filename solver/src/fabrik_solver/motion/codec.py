@@ -29,7 +29,7 @@ LARGEST = 3.5e38
 """The largest number of a `Content`, as in single precision. Products of a few stay finite."""
 
 UNIT = 1e-3
-"""The largest deviation from 1 of the squared length of a unit vector or quaternion."""
+"""Maximum deviation from 1 of the squared length of a unit vector or quaternion."""
 
 DAMAGED = "the bytes are damaged, or of another kind"
 
@@ -109,7 +109,7 @@ class Form(NamedTuple):
     def packed(
         self, integers: Sequence[int], names: Sequence[str], numbers: Sequence[float]
     ) -> bytes:
-        """Return the stored form of a `Content`, uncompressed: the history compresses it."""
+        """Return the stored form of a `Content`, uncompressed because the history compresses it."""
         text = "".join([f"{name}\0" for name in names]).encode()
         counts = len(integers), len(text), len(numbers)
         body = pack(CONTENT.format(*counts), *integers, text, *numbers)

@@ -1,4 +1,4 @@
-"""A clip as a table: columns over frames, each a pure function of earlier ones."""
+"""A clip as a table: columns over frames, each a pure function of previous columns."""
 
 from __future__ import annotations
 
@@ -10,45 +10,43 @@ from .easing import smooth
 from .smoothest import Wish, cubic, smoothest
 
 SEEN, SPAN = 6.0, 2.5
-"""How long before and after a span of time a curve takes wishes into account, and half the length
+"""A curve considers wishes this far before and after a span; the second value is half the length
 of a span. The unit is the time that the curve takes to follow. Spans overlap by half."""
 
 LOOKED, FINE = 1.0 / 60.0, 1.0 / 240.0
-"""The time between the frames that are looked at, in seconds: of usual rates, the latter are all.
-"""
+"""The time between examined frames, in seconds. At usual frame rates, the second value examines
+all frames."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 class Column(dict[Key, Value]):
-    """The values of a function of frames, each computed on first use."""
+    """A function's values at frames, each computed on first use."""
 
     def __init__(self, find: Callable[[Key], Value]) -> None:
-        """Take the function of a value, which depends only on the frame and earlier columns."""
+        """Set the function, which may depend only on the frame and previous columns."""
         super().__init__()
         self._find = find
 
     def __missing__(self, frame: Key) -> Value:
-        """Compute and store the value at a frame."""
         value = self[frame] = self._find(frame)
         return value
 
     def keep(self, column: Column[Key, Value], frames: range) -> None:
-        """Take another column's values at frames where nothing has changed since."""
+        """Take over another column's values at frames where nothing has changed."""
         self.update((frame, value) for frame, value in column.items() if frame in frames)
 
 
 class Latest(Generic[Value]):
-    """A value that is kept while its inputs stay the same."""
+    """A value that is cached while its inputs stay the same."""
 
     def __init__(self) -> None:
-        """Begin without a value."""
         self._key: object = None
         self._value: Value | None = None
 
     def of(self, key: object, find: Callable[[], Value]) -> Value:
-        """Return the value for a key, its inputs."""
+        """Return the value for a key that stands for its inputs."""
         if self._key is None or self._key != key:
             self._value = find()
             self._key = key
@@ -56,20 +54,20 @@ class Latest(Generic[Value]):
 
 
 class SmoothColumn:
-    """The smoothest curve near what frames request, within their bounds, at any time.
+    """The smoothest curve close to what frames request, within their bounds, at any time.
 
-    It is found in overlapping spans: only nearby frames count, and all nodes of a span are found at
-    once.
+    It is found in overlapping spans. Only nearby frames count, and all nodes of a span are found
+    together.
     """
 
     def __init__(self, ask: Callable[[int], Wish], rate: float, calm: float, looked: float) -> None:
-        """Take a function that returns the request of a frame.
+        """Set up the curve.
 
         Args:
-            ask: Returns it.
-            rate: Frames a second.
+            ask: Returns what a frame requests.
+            rate: Frames per second.
             calm: How long the curve takes to follow requests, in seconds.
-            looked: The time between its nodes, in seconds; a frame at least.
+            looked: The time between the curve's nodes, in seconds; at least a frame.
         """
         self.stride = max(1, round(rate * looked))
         rate /= self.stride
@@ -80,39 +78,38 @@ class SmoothColumn:
         self.nodes = Column(self._node)
 
     def at(self, time: float) -> float:
-        """Return its value at a time."""
+        """Return the curve's value at a time."""
         number = floor(time / self.stride)
         nodes = [self.nodes[node] for node in range(number - 1, number + 3)]
         return cubic(nodes, time / self.stride - number)
 
     def _node(self, node: int) -> float:
-        """Return its value at a node, blended smoothly from one span to the next."""
+        """Return the curve's value at a node, blended smoothly from one span to the next."""
         span, step = divmod(node, self._half)
         start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
         return start + smooth(step / self._half) * (end - start)
 
     def looked(self, time: float) -> range:
-        """Return the frames that count around a time."""
+        """Return the frames that affect the value at a time."""
         spans = self._around(time)
         first, last = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
         return range(first * self.stride, last * self.stride + 1, self.stride)
 
     def keep(self, other: SmoothColumn, time: float) -> None:
-        """Take the values around a time from an earlier curve of the same kind."""
+        """Take over the values around a time from an earlier curve of the same kind."""
         self.asked.keep(other.asked, self.looked(time))
         self._spans.keep(other._spans, self._around(time))
 
     def _around(self, time: float) -> range:
-        """Return the spans that count for a time."""
+        """Return the spans that affect the value at a time."""
         number = floor(time / self.stride)
         return range((number - 1) // self._half, (number + 2) // self._half + 2)
 
     def _nodes(self, span: int) -> range:
-        """Return the nodes that count for a span."""
+        """Return the nodes that affect a span."""
         far = self._half + self._seen
         return range(span * self._half - far, span * self._half + far + 1)
 
     def _span(self, span: int) -> list[float]:
-        """Return the curve at the nodes of a span."""
         asked = [self.asked[self.stride * node] for node in self._nodes(span)]
         return smoothest(asked, self._stiffness)

@@ -1,11 +1,10 @@
-"""Contact detection: when a foot stands on the ground, and on which part of its sole.
+"""Detect contacts: when a foot stands on the ground, and on which part of its sole.
 
-A point of the foot is in contact while it is slow and low. The thresholds are those by which
-captures are labeled and foot skating is measured. They are published in meters for a person; here
-they are fractions of the leg's length, and durations are in seconds. The size of a character, its
-units and the frame rate therefore make no difference. A contact has the phases of gait analysis.
-The heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe
-off.
+A point of the foot is in contact while it is slow and low. The thresholds are those used to label
+captures and to measure foot skating. They are published in meters for a person; here they are
+fractions of the leg's length, and durations are in seconds. So a character's size, its units and
+the frame rate don't matter. A contact has the phases of gait analysis. The heel stands from heel
+strike to foot-flat, the whole sole until heel-off, and the ball until toe-off.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,45 +14,45 @@ from typing import Final, NamedTuple
 from ..core.vectors import Quat, Vec, length, quat_angle, quat_compatible, quat_unit, scaled, sub
 
 PERSON: Final = 0.85
-"""The length of the leg for which the published thresholds hold, in meters."""
+"""The leg length that the published thresholds assume, in meters."""
 
 HEEL_SPEED, HEEL_HEIGHT = 0.35 / PERSON, 0.05 / PERSON
-"""The maximum speed of a heel in contact, in legs per second, and its maximum height above its
-lowest position, in legs."""
+"""The maximum speed of a heel in contact, in leg lengths per second, and its maximum height above
+its lowest position, in leg lengths."""
 
 BALL_SPEED, BALL_HEIGHT = 0.3 / PERSON, 0.04 / PERSON
 """The same for the ball of the foot."""
 
 SWIFT: Final = 0.9
-"""The quantile of a foot's speeds that is its swing speed."""
+"""The quantile of a foot's speeds that counts as its swing speed."""
 
 HURRY: Final = 0.055
-"""The fraction of the swing speed below which a foot is always slow. In a run, its ball passes over
-the floor faster than in a walk, and in less time."""
+"""The fraction of the swing speed below which a foot always counts as slow. In a run, the ball
+passes over the floor faster than in a walk, and in less time."""
 
 WINDOW: Final = 1.0 / 30.0
-"""The time before and after a frame over which speed is measured, in seconds: captures jitter."""
+"""How long before and after a frame speed is measured, in seconds: captures jitter."""
 
 OUTLIERS: Final = 0.05
 """The fraction of frames that may be below the lowest position: captures have outliers."""
 
 GAP: Final = 0.05
-"""The longest interruption of a contact that is ignored, in seconds."""
+"""The longest gap in a contact that is ignored, in seconds."""
 
 QUICKEST: Final = 0.1
-"""The minimum time of a foot between two contacts, in seconds."""
+"""The shortest time between two contacts of a foot, in seconds."""
 
 SHORTEST: Final = 0.03
-"""The minimum duration of a phase, in seconds."""
+"""The shortest phase, in seconds."""
 
 MOST_DRIFT: Final = 0.06
-"""The largest creep of a foot during a contact, in legs."""
+"""How far a foot may creep during a contact, in leg lengths."""
 
 MOST_TURN: Final = 0.35
-"""The largest rotation of a foot while it is flat, in radians."""
+"""How far a foot may turn while it is flat, in radians."""
 
 FOOT: Final = 2.0
-"""The length of a foot from the edge of its heel to the tip of its toes. The unit is the distance
+"""The length of a foot from the back of its heel to the tip of its toes, relative to the distance
 between the joints above heel and ball."""
 
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
@@ -65,7 +64,7 @@ class Thresholds(NamedTuple):
     Attributes:
         speed: In meters per second; 0 for the published ones.
         height: Above the lowest position in the clip, in meters; 0 for the published ones.
-        shortest: The minimum number of frames from the first of a contact to its last.
+        shortest: The minimum number of frames from a contact's first frame to its last.
     """
 
     speed: float = 0.0
@@ -86,11 +85,11 @@ class Trajectory(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A phase of a contact, in which the same part of the sole stands.
+    """A phase of a contact, with one part of the sole standing.
 
     Attributes:
         kind: `HEEL`, `FLAT` or `BALL`.
-        first: The frame at which it begins, counted from the first of the track.
+        first: The frame at which it starts, counted from the track's first.
         last: The frame at which it ends.
     """
 
@@ -110,7 +109,7 @@ class Contact(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The frame at which it begins, counted from the first of the track."""
+        """The frame at which it starts, counted from the track's first."""
         return self.parts[0].first
 
     @property
@@ -127,15 +126,14 @@ def contacts_of(
     leg: float,
     thresholds: Thresholds,
 ) -> list[Contact]:
-    """Return the contacts of a foot with the ground, in order.
+    """Return a foot's contacts with the ground, in order.
 
     Args:
         heel: The trajectory of its heel, or of the joint above the heel.
-        ball: The trajectory of its ball; the same as the heel's if only one point of the foot is
-            known.
+        ball: The trajectory of its ball; the heel's if only one point of the foot is known.
         turns: Its orientation at each frame.
         rate: Frames per second.
-        leg: Length of the leg in meters.
+        leg: The length of the leg, in meters.
         thresholds: The thresholds of a contact.
     """
     if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
@@ -164,7 +162,7 @@ def contacts_of(
 
 
 def _roll_turned(kinds: list[str], turns: Sequence[Quat], least: int) -> None:
-    """Let a flat foot roll on its ball before and after it is at one angle."""
+    """Let a flat foot roll on its ball until it is at a steady angle, and again afterwards."""
     for first, last in runs(kinds, FLAT):
         begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
         if end - begin < least:
@@ -181,17 +179,17 @@ def strikes_and_offs(
     rate: float,
     size: float,
 ) -> list[tuple[int, int]]:
-    """Return the frames of heel strike and toe off of contacts.
+    """Return the frames of heel strike and toe-off of contacts.
 
-    A foot lands on the edge of its heel and leaves from the tip of its toes. It turns about these
-    while the joints above heel and ball are fast. A swinging foot turns about a point farther away
-    than a foot's length.
+    A foot lands on the back of its heel and leaves from the tip of its toes. It turns about these
+    while the joints above heel and ball are fast. A swinging foot turns about a point more than a
+    foot's length away.
 
     Args:
         contacts: The contacts.
-        heel: The trajectory of the heel.
-        ball: The trajectory of the ball.
-        turns: The orientation of the foot at each frame.
+        heel: The heel's trajectory.
+        ball: The ball's trajectory.
+        turns: The foot's orientation at each frame.
         rate: Frames per second.
         size: The distance between heel and ball.
     """
@@ -217,12 +215,12 @@ def strikes_and_offs(
 
 
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
-    """Return how many times as fast a foot swings as in a walk, at least 1."""
+    """Return how much faster than in a walk a foot swings, as a factor of at least 1."""
     return max(1.0, HURRY * quantile(speeds(path, rate), SWIFT) / (BALL_SPEED * leg))
 
 
 def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> tuple[float, float]:
-    """Return the maximum speed and height above the lowest position of a point in contact."""
+    """Return a point's maximum speed in contact, and maximum height above its lowest position."""
     return (
         thresholds.speed if thresholds.speed > 0.0 else speed * leg,
         thresholds.height if thresholds.height > 0.0 else height * leg,
@@ -237,10 +235,10 @@ def _standing(
     limit: float,
     hurry: float,
 ) -> list[bool]:
-    """Return whether a point is in contact, for each frame.
+    """Return for each frame whether a point is in contact.
 
-    Where it creeps it is split into contacts. The rest before the first or after the last of them
-    is part of them if it is shorter than a contact can be. There the foot lands or rolls off.
+    A contact in which the point creeps is split. What is left at its start or end joins the first
+    or last part, if it is too short for a contact: the foot lands or rolls off there.
     """
     slow = hurry * limit
     least = round(SHORTEST * rate / hurry)
@@ -264,7 +262,7 @@ def _standing(
 
 
 def _close(stands: list[bool], gap: int) -> None:
-    """Close gaps between contacts that are shorter than so many frames."""
+    """Close gaps between contacts that are shorter than a number of frames."""
     for first, last in runs(stands, False):
         if first > 0 and last < len(stands) - 1 and last - first < gap:
             stands[first : last + 1] = [True] * (last - first + 1)
@@ -277,9 +275,9 @@ def _low(
     leg: float,
     most: float,
 ) -> list[bool]:
-    """Return whether a point is not higher than in its lowest position nearby, for each frame.
+    """Return for each frame whether a point is no higher than its nearby lowest position allows.
 
-    Where the clip cuts off a stance its lowest position in it is unknown: there the floor counts.
+    If the clip cuts off a stance, that position is unknown, and the floor counts instead.
     """
     lowest = quantile(heights, OUTLIERS)
     above = [height - lowest for height in heights]
@@ -290,24 +288,24 @@ def _low(
 
 
 def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
-    """Return the height of the clip's floor at each frame above its lowest height.
+    """Return the height of the clip's floor at each frame, above the floor's lowest height.
 
-    The floor of captures drifts along the way, as their volume is not level. It is where the lower
-    of heel and ball gets between two swings. From one stance to the next it drifts less than a
-    foot's largest height above it in each of the two steps of a stride. A larger change is a step
+    The floor of a capture drifts along the way, because the captured volume isn't level. The floor
+    is as low as the lower of heel and ball gets between two swings. From one stance to the next, it
+    drifts less than the foot rises above it in either step of the stride. A larger change is a step
     or a cut.
 
     Args:
-        heel: The trajectory of the heel.
-        ball: The trajectory of the ball.
-        leg: Length of the leg in meters.
+        heel: The heel's trajectory.
+        ball: The ball's trajectory.
+        leg: The length of the leg, in meters.
     """
     foot = _lower(heel, ball)
     return _drifts(foot, _valleys(foot, BALL_HEIGHT * leg), leg)
 
 
 def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
-    """Return how high the lower of heel and ball is, each above where it is lowest."""
+    """Return the height of the lower of heel and ball, each above its own lowest position."""
     lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
     pairs = zip(heel.heights, ball.heights, strict=True)
     return [min(a - lows[0], b - lows[1]) for a, b in pairs]
@@ -316,7 +314,7 @@ def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
 def _drifts(
     heights: Sequence[float], valleys: Sequence[tuple[int, int]], leg: float
 ) -> list[float]:
-    """Return the drift of the floor below a point, whose lowest height is 0."""
+    """Return the drift of the floor below a point whose lowest height is 0."""
     levels = [quantile(heights[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
@@ -329,7 +327,7 @@ def _drifts(
 
 
 def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
-    """Return the frames from each peak of a height to the next, which is higher by a least rise."""
+    """Return the spans between peaks of a height that rise and fall by more than ``least``."""
     peaks: list[int] = []
     peak = valley = 0
     is_up = True
@@ -348,7 +346,7 @@ def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
 
 
 def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
-    """Return the speeds of a point, in which vertical ones count less if its foot is in a hurry.
+    """Return a point's speeds; if its foot is in a hurry, vertical ones count less.
 
     The ball of a running foot touches down and leaves at full speed, but doesn't slide.
     """
@@ -364,19 +362,19 @@ def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
 
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
-    """Return the speed of a point at each frame, over `WINDOW` before and after it."""
+    """Return a point's speed at each frame, measured over `WINDOW` before and after it."""
     ends = _windows(len(path), rate)
     return [length(sub(path[b], path[a])) * rate / (b - a) for a, b in ends]
 
 
 def _windows(frames: int, rate: float) -> list[tuple[int, int]]:
-    """Return the frames between which the speed at each frame is measured."""
+    """Return the pairs of frames over which the speed at each frame is measured."""
     window, last = max(1, round(WINDOW * rate)), frames - 1
     return [(max(0, i - window), min(last, i + window)) for i in range(frames)]
 
 
 def quantile(values: Sequence[float], fraction: float) -> float:
-    """Return a quantile of values, interpolated linearly."""
+    """Return a quantile of values, with linear interpolation."""
     ordered = sorted(values)
     position = (len(ordered) - 1) * fraction
     low = int(position)
@@ -397,7 +395,7 @@ def median_of(places: Sequence[Vec]) -> Vec:
 
 
 def mean_turn(turns: Sequence[Quat]) -> Quat:
-    """Return the mean of rotations that are close to each other."""
+    """Return the mean of rotations that are close to one another."""
     w = x = y = z = 0.0
     for turn in turns:
         a, b, c, d = quat_compatible(turn, turns[0])
@@ -406,7 +404,7 @@ def mean_turn(turns: Sequence[Quat]) -> Quat:
 
 
 def runs(flags: Sequence[object], wanted: object) -> list[tuple[int, int]]:
-    """Return the first and last frames of each run of frames that are flagged as wanted."""
+    """Return the first and last frame of each run of frames with the wanted flag."""
     spans: list[tuple[int, int]] = []
     start = -1
     for i, flag in enumerate(flags):
@@ -421,7 +419,7 @@ def runs(flags: Sequence[object], wanted: object) -> list[tuple[int, int]]:
 def _pieces(
     path: Sequence[Vec], run: tuple[int, int], drift: float, gap: int
 ) -> list[tuple[int, int]]:
-    """Return the frames of a run split where a point drifts too far, with a gap between pieces."""
+    """Return the pieces of a run, split where a point drifts too far, with a gap in between."""
     first, last = run
     if last <= first:
         return [run] if last == first else []
@@ -434,7 +432,7 @@ def _pieces(
 
 
 def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Return the frames around the middle of a run that are near its pose."""
+    """Return the frames around the middle of a run whose pose is near that of the middle."""
     middle = begin = end = (first + last) // 2
     while begin > first and is_near(begin - 1, middle):
         begin -= 1
@@ -444,7 +442,7 @@ def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple
 
 
 def _drop_lone_heels(kinds: list[str]) -> None:
-    """Ignore heel contacts that are not right before or after foot flat."""
+    """Ignore heel contacts that aren't right before or after foot-flat."""
     for first, last in runs(kinds, HEEL):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if FLAT not in beside or BALL in beside:
@@ -452,7 +450,7 @@ def _drop_lone_heels(kinds: list[str]) -> None:
 
 
 def _join(kinds: list[str], quickest: int) -> None:
-    """Let a foot keep standing where it slips for less time than a swing takes."""
+    """Let a foot keep standing if it slips for less time than a swing takes."""
     for first, last in runs(kinds, ""):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:

@@ -1,7 +1,7 @@
 """Stateless damping: a weighted mean of a target's earlier positions.
 
 The weights are a raised cosine, 1 − cos, over twice the delay. It starts and ends smoothly, so the
-damped motion starts, turns and stops smoothly and never overshoots. Its sum over a few samples is
+damped motion starts, turns and stops smoothly, and never overshoots. The sum over a few samples is
 as accurate as the integral.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from ..core.vectors import ORIGIN, Vec, add, scaled
 
 SAMPLES: Final = 16
-"""The number of intervals into which the time is divided. The samples are between them."""
+"""Number of intervals into which the time is divided, with samples between them."""
 
 
 def moments(delay: float) -> list[tuple[float, float]]:

@@ -26,19 +26,19 @@ MAX_STEPS = 1000
 """The maximum number of substeps of a frame, for a head that jumps very far."""
 
 MAX_TANGENT = 3.0
-"""The largest tangent, in distances to the nearer neighbor. A larger tangent would overshoot."""
+"""Maximum tangent, in distances to the nearer neighbor. A larger one would overshoot."""
 
 UPWARD: Vec = (0.0, 0.0, 1.0)
-"""The direction to use where none is defined."""
+"""The direction to use if none is defined."""
 
 MAX_CACHED = 200_000
-"""The maximum number of joints that a trail caches, about 30 MB. Others are computed again."""
+"""Maximum number of joints that a trail caches, about 30 MB. Others are computed again."""
 
 
 class Trail:
     """A free chain and the path of its head.
 
-    It caches, but its results depend only on its arguments.
+    It has a cache, but its results depend only on its arguments.
 
     Attributes:
         start: The joints of the chain at the start, root first and head last.

@@ -1,8 +1,8 @@
 """A foot that rolls on its sole, from the heel over the ball to the tip of the toes.
 
-This is the reverse foot of character rigs in closed form: nested turns about the points of the sole
-that stay in place. In the space of a sole the heel is the origin. X is the axis of the roll, Y
-points to the toes, and Z points down, so that a positive roll lifts the heel.
+This is the reverse foot of character rigs in closed form: nested rotations about the points of the
+sole that stay in place. In the space of a sole, the heel is the origin. X is the axis of the roll,
+Y points to the toes, and Z points down. So a positive roll lifts the heel.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Rolled(NamedTuple):
     """How a foot has rolled.
 
     Attributes:
-        foot: Its motion from where it stands flat, in the space of its sole.
-        bend: How far its toes are bent up against it, in radians.
+        foot: Its motion from standing flat, in the space of its sole.
+        bend: How far its toes are bent up relative to the foot, in radians.
     """
 
     foot: Frame
@@ -31,19 +31,19 @@ class Rolled(NamedTuple):
 
 
 def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
-    """Return the motion of a foot that turns on the floor.
+    """Return the motion of a foot that rolls on the floor.
 
     The foot rotates like its control; only the pivot differs. A negative roll is about the heel. A
-    positive one is about the ball while the toes stay, up to an angle. Beyond that it is about the
-    tip of the toes. The bank is about either edge, and the turn about a point of the sole's center
-    line.
-    Each angle moves the foot continuously, and never moves a point of the sole below the floor.
+    positive one is about the ball, with the toes in place, up to an angle; beyond that, it is about
+    the tip of the toes. Bank is about either edge, and turn about a point on the sole's center
+    line. The motion is continuous in each angle, and never moves a point of the sole below the
+    floor.
 
     Args:
         sole: The sole, from the origin to its tip on Y.
-        turn: The rotation of the control: a roll about X, then a bank about Y, then a turn about Z.
-        pivot: The distance of the turn's pivot from the heel.
-        most_bend: The angle by which the ball bends before the tip of the toes lifts the foot.
+        turn: The control's rotation: a roll about X, then a bank about Y, then a turn about Z.
+        pivot: The distance from the heel to the turn's pivot.
+        most_bend: How far the ball bends before the foot rises on the tip of the toes.
     """
     roll = atan2(turn[7], turn[8])
     bank = atan2(-turn[6], hypot(turn[7], turn[8]))
@@ -64,7 +64,7 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
 def unbent(bent: Quat, most_bend: float) -> tuple[float, Quat]:
     """Return the roll that bends the toes as far as in a pose, and the rest of their rotation.
 
-    `toes_of` gives the pose back: any pose of a foot and its toes has a roll. The roll only takes
+    `toes_of` restores the pose, so any pose of a foot and its toes has a roll. The roll takes only
     what the ball may bend, so a foot on flat toes stays flat.
 
     Args:
@@ -79,11 +79,11 @@ def unbent(bent: Quat, most_bend: float) -> tuple[float, Quat]:
 
 
 def toes_of(bend: float, toes: Quat) -> Quat:
-    """Return the rotation of toes against a foot, in the axes of the sole.
+    """Return the rotation of toes relative to a foot, in the axes of the sole.
 
     Args:
         bend: How far the roll bends them up.
-        toes: Their rotation without it.
+        toes: Their rotation without the roll.
     """
     return quat_product(quat_inverse(quat_about(SIDE, bend)), toes)
 
@@ -91,7 +91,7 @@ def toes_of(bend: float, toes: Quat) -> Quat:
 def _about(
     a: float, b: float, center_a: float, center_b: float, angle: float
 ) -> tuple[float, float]:
-    """Return a point rotated in a plane, from its first axis to its second."""
+    """Return a point rotated about a center in a plane, from its first axis toward its second."""
     cosine, sine = cos(angle), sin(angle)
     a, b = a - center_a, b - center_b
     return center_a + cosine * a - sine * b, center_b + sine * a + cosine * b

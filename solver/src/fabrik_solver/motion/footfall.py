@@ -1,8 +1,8 @@
-"""Footfalls: when and where a foot lifts and lands, and from them its position at any time.
+"""Footfalls: when and where a foot lifts and lands, and so its location at any time.
 
-A foot is in stance between two footfalls and swings in an arc during one. Its foothold is stored in
-the space of the ground, so that it moves with the ground. Times are in frames, with fractions;
-lengths in meters.
+A foot is in stance between two footfalls, and swings in an arc during one. Its foothold is stored
+in the space of the ground, so that the ground carries it. Times are in frames, with fractions;
+lengths are in meters.
 """
 
 from bisect import bisect_right
@@ -23,10 +23,10 @@ from ..core.vectors import (
 )
 
 STILL = -1
-"""The ground of a foot that is fixed in the world, or has no ground."""
+"""The ground of a foot that is fixed in world space, or has no ground."""
 
 Grounds = Callable[[int], Frame]
-"""The frames of the grounds in the world at one time, by number; never called with `STILL`."""
+"""Returns a ground's frame in world space by index, at one time; never called with `STILL`."""
 
 
 class Footfall(NamedTuple):
@@ -34,15 +34,15 @@ class Footfall(NamedTuple):
 
     Attributes:
         lift: The time of toe-off.
-        land: The time of landing; the same as ``lift`` if the foot is placed without a step.
+        land: The time of landing; equal to ``lift`` if the foot is placed without a step.
         place: The foothold, in the ground's space.
-        normal: The normal of the ground there, a unit vector in the ground's space.
-        ahead: The forward direction of the body there, perpendicular to the normal, likewise.
-        ground: The number of the ground, or `STILL`.
-        height: The height of the arc over the line between the footholds.
-        has_ground: Whether there is ground at all; without it the foot hangs in the air.
-        late: The share of the step's duration in which the foot only rises at first.
-        early: The share in which it only comes down at last.
+        normal: The ground's normal there, a unit vector in the ground's space.
+        ahead: The body's forward direction there, perpendicular to the normal, in the same space.
+        ground: The index of the ground, or `STILL`.
+        height: The height of the arc above the line between the footholds.
+        has_ground: Whether there is any ground; without it, the foot hangs in the air.
+        late: The fraction of the step at its start in which the foot only rises.
+        early: The fraction of the step at its end in which the foot only comes down.
     """
 
     lift: float
@@ -58,19 +58,19 @@ class Footfall(NamedTuple):
 
 
 def place_of(fall: Footfall, grounds: Grounds) -> Vec:
-    """Return a footfall's place in the world."""
+    """Return a footfall's location in world space."""
     return fall.place if fall.ground == STILL else point_in(grounds(fall.ground), fall.place)
 
 
 def normal_of(fall: Footfall, grounds: Grounds) -> Vec:
-    """Return the normal of the ground there in the world."""
+    """Return the normal of a footfall's ground in world space."""
     if fall.ground == STILL:
         return fall.normal
     return unit(_normal_through(grounds(fall.ground), fall.normal)) or fall.normal
 
 
 def in_ground_space(fall: Footfall, grounds: Grounds) -> Footfall:
-    """Transform a footfall from the world into the space of its ground.
+    """Transform a footfall from world space to its ground's space.
 
     Raises:
         ValueError: If the ground has zero scale.
@@ -86,13 +86,13 @@ def in_ground_space(fall: Footfall, grounds: Grounds) -> Footfall:
 
 
 def _normal_through(frame: Frame, normal: Vec) -> Vec:
-    """Transform a normal, by the inverse transpose."""
+    """Transform a normal, which takes the inverse transpose."""
     m = frame[0]
     return inverse_direction((m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), normal)
 
 
 def in_world(fall: Footfall, grounds: Grounds) -> Footfall:
-    """Transform a footfall from the space of its ground into the world."""
+    """Transform a footfall from its ground's space to world space."""
     if fall.ground == STILL:
         return fall
     ahead = unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
@@ -105,12 +105,12 @@ def foot_at(
 ) -> tuple[Footfall, float | None]:
     """Return where a foot is at a time, from its footfalls in order.
 
-    Before the first footfall it is at that foothold. Toe-off and landing are smooth: velocity and
-    acceleration are 0.
+    Before the first footfall it is at that foothold. Toe-off and landing are smooth, with zero
+    velocity and acceleration.
 
     Returns:
-        Its footfall in the world, moved to where the foot is; and the progress of its step, from 0
-        to 1, None in stance.
+        Its footfall in world space, moved to where the foot is. Also the progress of its step from
+        0 to 1; None in stance.
     """
     at = max(bisect_right(falls, time, key=lambda fall: fall.lift) - 1, 0)
     end = in_world(falls[at], grounds)
@@ -128,21 +128,21 @@ def foot_at(
 
 
 def horizontal_progress(u: float, late: float, early: float) -> float:
-    """Return the progress of the horizontal movement at the time u from 0 to 1 (see `Footfall`)."""
+    """Return the progress of the horizontal movement at time u, from 0 to 1 (see `Footfall`)."""
     return eased(min(max((u - late) / (1.0 - late - early), 0.0), 1.0))
 
 
 def eased(u: float) -> float:
-    """Return the minimum-jerk progress at the time u from 0 to 1.
+    """Return the minimum-jerk progress at time u, from 0 to 1.
 
-    Flash and Hogan, “The coordination of arm movements”, Journal of Neuroscience 5 (1985): velocity
-    and acceleration are 0 at both ends.
+    Velocity and acceleration are 0 at both ends (Flash and Hogan, “The coordination of arm
+    movements”, Journal of Neuroscience 5, 1985).
     """
     return u * u * u * (u * (6.0 * u - 15.0) + 10.0)
 
 
 def hump(u: float) -> float:
-    """Return the height at the time u from 0 to 1: 1 in the middle.
+    """Return the height of an arc at time u, from 0 to 1: 1 in the middle.
 
     Velocity and acceleration are 0 at both ends.
     """

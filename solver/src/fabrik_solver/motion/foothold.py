@@ -1,7 +1,7 @@
-"""Finding a foothold by casting rays.
+"""Find a foothold by casting rays.
 
-The rays follow the shape of a leg: out from its root to above the desired foothold, down, and back
-under the body. So a foot finds the floor, steps onto a wall ahead, and wraps around an edge.
+The rays follow the shape of a leg: out from its root to above the foothold, down, and back
+under the body. So a foot finds the floor, steps onto a wall ahead, or wraps around an edge.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from .footfall import STILL
 
 
 class GroundHit(NamedTuple):
-    """The hit of a ray: place and unit normal in the world, and the number of the ground."""
+    """A ray's hit: location and unit normal in world space, and the index of the ground."""
 
     place: Vec
     normal: Vec
@@ -34,7 +34,7 @@ class GroundHit(NamedTuple):
 
 
 Cast = Callable[[Vec, Vec, float], GroundHit | None]
-"""The first hit of a ray from an origin in a direction (a unit vector) over a distance."""
+"""Returns the first hit of a ray, from its origin, direction (a unit vector) and length."""
 
 
 class Search(NamedTuple):
@@ -42,10 +42,10 @@ class Search(NamedTuple):
 
     Attributes:
         cast: Casts a ray.
-        up: The body's up direction, a unit vector in the world.
-        root: The leg's root, in the world.
-        reach: The greatest distance of a foothold from there.
-        above: The height over the place at which the ray down starts.
+        up: The body's up direction, a unit vector in world space.
+        root: The leg's root, in world space.
+        reach: The greatest distance from the root to a foothold.
+        above: How far above the desired foothold the ray down starts.
         climbs: Whether walls ahead and faces under the body count.
     """
 
@@ -58,27 +58,29 @@ class Search(NamedTuple):
 
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far to pull a place in under the leg's root, until there is a foothold within reach."""
+"""How far to pull the desired foothold in under the leg's root, until one is within reach."""
 
 STEEP = 0.7
-"""The cosine of the angle, 45°, above which a face is too steep to stand on beside another one. The
-body leans with the ground below it, so slopes that it walks up aren't too steep."""
+"""Cosine of the angle, 45°, above which a face is too steep to stand on if there is another one.
+The body leans with the ground below it, so a slope that it walks up isn't too steep."""
 
 ASIDE = (0.04, 0.1)
-"""How far in front of a steep face to look, as shares of the reach."""
+"""How far in front of a steep face to look, as fractions of the reach."""
 
 ROOM, LOW = 0.04, 0.02
-"""How far from a wall a foot stands, and how high above the ground to look for one, likewise."""
+"""How far from a wall a foot stands, and how high above the ground to look for one, as fractions of
+the reach."""
 
 DEPTHS = (0.2, 0.5)
-"""How far under a place to look for faces to wrap around, as shares of the reach."""
+"""How far below the desired foothold to look for faces to wrap around, as fractions of the
+reach."""
 
 
 def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
-    """Return the foothold for a desired place, and whether there is one.
+    """Return the foothold for a desired location, and whether it is on ground.
 
-    A foot that doesn't climb stands on a steep face, such as the riser of a stair, only without any
-    other. Without any face, the foot hangs at the desired place, or as near as the leg reaches.
+    A foot that doesn't climb stands on a steep face, such as a stair's riser, only if there is no
+    other. Without any face, the foot hangs at the desired location, or as near as the leg reaches.
     """
     drop = dot(sub(search.root, aim), search.up)
     under = sub(search.root, scaled(search.up, drop))
@@ -96,7 +98,7 @@ def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
 
 
 def _beside_steep(search: Search, point: Vec) -> GroundHit | None:
-    """Return what a ray finds at a place, or in front of a steep face there."""
+    """Return what a ray finds at a location, or in front of a steep face there."""
     hit = _probe(search, point)
     if hit is None or not _is_steep(search, hit):
         return hit
@@ -111,7 +113,7 @@ def _beside_steep(search: Search, point: Vec) -> GroundHit | None:
 
 
 def _beside_walls(search: Search, hit: GroundHit) -> GroundHit:
-    """Return a foothold that leaves room for the sole beside a wall."""
+    """Return a foothold that leaves room between the sole and a wall."""
     if search.climbs:
         return hit
     room, low = ROOM * search.reach, scaled(hit.normal, LOW * search.reach)
@@ -162,7 +164,7 @@ def _between(cast: Cast, start: Vec, end: Vec) -> GroundHit | None:
 
 
 def within_reach(point: Vec, root: Vec, reach: float) -> Vec:
-    """Clamp the place to the leg's reach."""
+    """Clamp a location to the leg's reach."""
     offset = sub(point, root)
     far = length(offset)
     return point if far <= reach else add(root, scaled(offset, reach / far))

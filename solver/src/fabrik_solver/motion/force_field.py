@@ -1,10 +1,10 @@
 """Force fields: the effect of wind, attractors, vortices and turbulence on a point.
 
 The forces and their falloffs are those described by Blender's manual for particles of 1 kg (Physics
-> Force Fields). The tests compare them with Blender's particles. Two things differ, so that a
-motion depends neither on the frame rate nor on random numbers. `ForceField.noise` gusts smoothly,
-and turbulence has a different pattern, of the same size and strength. Both are improved Perlin
-noise (K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
+> Force Fields). The tests compare them with Blender's particles. Two things differ, to make motions
+independent of the frame rate and of random numbers. `ForceField.noise` gusts smoothly, and
+turbulence has a different pattern, of the same size and strength. Both are improved Perlin noise
+(K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ OCTAVES: Final = 3
 
 
 class Falloff(NamedTuple):
-    """How a field weakens with a distance.
+    """How a field weakens with distance.
 
     Attributes:
         power: The exponent.
-        least: The distance up to which it doesn't weaken.
-        most: The distance beyond which it has no effect.
+        least: The distance up to which the field doesn't weaken.
+        most: The distance beyond which the field has no effect.
     """
 
     power: float = 0.0
@@ -77,7 +77,7 @@ class ForceField(NamedTuple):
     radial: Falloff = Falloff()
 
     def toward(self, other: "ForceField", t: float) -> "ForceField":
-        """Return the field between two frames, with the other settings of the later one."""
+        """Return the field between two frames, with all other settings of the later one."""
         left = 1.0 - t
         return other._replace(
             location=mix(self.location, other.location, t),
@@ -116,7 +116,7 @@ class ForceField(NamedTuple):
         return scaled(unit_or(arm, ORIGIN), strength)
 
     def _arm(self, beside: Vec, along: Vec) -> Vec:
-        """Return the vector to a point from where the field starts."""
+        """Return the vector from the start of the field to a point."""
         if self.shape == "POINT" or self.kind == "VORTEX":
             return beside
         return along if self.shape == "PLANE" else sub(beside, along)
@@ -136,11 +136,11 @@ class ForceField(NamedTuple):
         return along_axis * self.radial.at(radius)
 
     def _gust(self) -> float:
-        """Return the contribution of noise to the strength: a gust takes about a second."""
+        """Return the contribution of noise to the strength; a gust takes about a second."""
         return self.noise * perlin((self.time, 0.5 * self.seed, 0.5)) if self.noise else 0.0
 
     def _turbulence(self, point: Vec) -> Vec:
-        """Return a turbulence at a point, about from -1 to 1 on each axis."""
+        """Return the turbulence at a point, roughly from -1 to 1 on each axis."""
         x, y, z = scaled(point, 1.0 / self.size) if self.size > 0.0 else point
         return (
             _fractal((x, y, z), self.seed),
@@ -167,7 +167,7 @@ def fields_at(
 
 
 def perlin(point: Vec, seed: int = 0) -> float:
-    """Return Perlin's noise at a point: smooth, about from -1 to 1, 0 at whole numbers."""
+    """Return Perlin's noise at a point: smooth, roughly from -1 to 1, and 0 at whole numbers."""
     x, y, z = point
     i, j, k = floor(x), floor(y), floor(z)
     x, y, z = x - i, y - j, z - k
@@ -182,7 +182,7 @@ def perlin(point: Vec, seed: int = 0) -> float:
 
 
 def _fractal(point: Vec, seed: int) -> float:
-    """Return octaves of noise, each half as large and half as strong as the one before."""
+    """Return octaves of noise, each half as large and half as strong as the previous one."""
     total, amplitude = 0.0, 1.0
     for octave in range(OCTAVES):
         total += amplitude * perlin(scaled(point, 2.0**octave), seed)
@@ -198,7 +198,7 @@ def _slope(bits: int, x: float, y: float, z: float) -> float:
 
 
 def _hashed(i: int, j: int, k: int, seed: int) -> int:
-    """Return four well mixed bits of a corner (as MurmurHash3 mixes them, by A. Appleby)."""
+    """Return four well-mixed bits for a corner (mixed as in MurmurHash3 by A. Appleby)."""
     bits = (i * 0x8DA6B343 + j * 0xD8163841 + k * 0xCB1AB31F + seed * 0x9E3779B1) & 0xFFFFFFFF
     bits = ((bits ^ (bits >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
     bits = ((bits ^ (bits >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF

@@ -19,7 +19,7 @@ class WalkingLeg(NamedTuple):
 
     Attributes:
         rest: The rest position of its foot, in the body's frame: X to the right, Y ahead, Z up.
-        root: The position of its hip, in the body's frame.
+        root: The location of its hip, in the body's frame.
         reach: Its length when fully extended.
         group: Legs with the same number step together. The groups take turns.
         spine: Its position along the spine: 0 on the body itself, 1 at the far end.
@@ -33,14 +33,14 @@ class WalkingLeg(NamedTuple):
 
 
 class WalkSettings(NamedTuple):
-    """How a body walks. Lengths are fractions of each leg's length, times are frames.
+    """How a body walks. Lengths are fractions of each leg's length; times are in frames.
 
     Attributes:
-        threshold: The distance of a foot from its rest position at which it steps.
+        threshold: How far from its rest position a foot steps.
         step_height: The height of a step.
-        duration: The duration of a step, shorter if the body is too fast.
+        duration: The duration of a step; shorter if the body is too fast.
         overshoot: How far ahead of its rest position a foot lands, as a fraction of the threshold.
-        ray_height: How far above the rest position rays toward the ground begin.
+        ray_height: How far above the rest position rays toward the ground start.
         climbs: Whether feet step onto walls and wrap around edges.
         height: The fraction of the feet's height that the body follows.
         tilt: The fraction of the slope under the feet that the body follows.
@@ -65,8 +65,8 @@ class RecordedWalk(NamedTuple):
 
     Attributes:
         start: The first whole frame.
-        falls: The footfalls of each leg, beginning with its stance at the start.
-        lean_states: The lean of the body at each whole frame.
+        falls: Each leg's footfalls, the first being its initial stance.
+        lean_states: The body's lean at each whole frame.
     """
 
     start: int

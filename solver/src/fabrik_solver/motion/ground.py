@@ -1,9 +1,9 @@
-"""Moving a foot to uneven ground, and lowering the hip so that it reaches.
+"""Move a foot to uneven ground, and lower the hip so that it reaches.
 
-In stance a foot stays in place. Its offset from the animation is blended from one contact to the
-next during the swing, with no velocity at either end. Over obstacles it is lifted along the
-smoothest curve. A body is pitched by what stands at each end of its trunk. All of it is a function
-of time, the contacts and the ground.
+In stance a foot stays in place. During the swing, its offset from the animation blends from one
+contact to the next, with zero velocity at both ends. Over obstacles it is lifted along the
+smoothest curve. A body is pitched by the legs that stand at each end of its trunk. Everything is a
+function of time, the contacts and the ground.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,20 +35,21 @@ from .knee import FLEXED, LEAST, ROOM, folded
 from .smoothest import Wish
 
 STEEPEST = 0.5
-"""The cosine of the slope above which a face is a wall: 60°."""
+"""Cosine of the slope above which a face is a wall: 60°."""
 
 FLAT = 0.2
-"""The vertical share of a leg below which the hip gives up on its foot, far to the side."""
+"""The vertical extent of a leg, as a fraction of its length, below which the hip gives up on its
+foot. Such a foot is far to the side."""
 
 DEEPEST = 0.5
-"""How far the hip is lowered at most, in legs."""
+"""How far the hip is lowered at most, in leg lengths."""
 
 CALM = 0.08
-"""How long smoothed values take to follow, in seconds. Changes that come and go in 2π times as long
+"""How long smoothed values take to follow, in seconds. Oscillations with a period of 2π times this
 are halved."""
 
 FIRM = 16.0
-"""How much more a rolling foot's place on the ground counts: it comes back in half the time."""
+"""How much more firmly a rolling foot keeps to the ground: it comes back in half the time."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -59,7 +60,7 @@ def is_ground(normal: Vec, up: Vec) -> bool:
 def tilt_of(normal: Vec, up: Vec, most: float) -> Vec:
     """Return the rotation vector from up to a normal, limited to an angle.
 
-    It is perpendicular to up, so that a foot keeps its heading.
+    It is perpendicular to up, so a foot keeps its heading.
     """
     axis = unit(cross(up, normal))
     if axis is None:
@@ -73,35 +74,35 @@ def turn_of(tilt: Vec) -> Quat:
 
 
 def influence(height: float, blend: float) -> float:
-    """Return the influence of the ground: 1 up to the blend height, 0 from twice that on.
+    """Return the influence of the ground: 1 up to the blend height, 0 from twice that height.
 
     Args:
-        height: Of the animated foot above the floor of the animation.
+        height: The height of the animated foot above the animation's floor.
         blend: The blend height; 0 if the ground always counts.
     """
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
 def lifted(lack: float, is_flat: bool, stands: bool) -> Wish:
-    """Return what a frame asks of the height by which a foot is lifted over obstacles.
+    """Return what a frame requires of a foot's lift over obstacles.
 
     Args:
-        lack: By how much it would be too low, at least 0.
-        is_flat: Whether it is flat on the ground, where it is not lifted farther.
+        lack: How far the foot would be too low, at least 0.
+        is_flat: Whether it is flat on the ground, and so is lifted no higher.
         stands: Whether it is in contact.
     """
     return Wish(weight=FIRM if stands else 1.0, low=lack, high=lack if is_flat else inf)
 
 
 class CarriedLeg(NamedTuple):
-    """A leg that a hip carries, at a frame.
+    """A leg that a hip carries, at one frame.
 
     Attributes:
-        root: The animated position of its hip joint.
-        target: The animated position of the foot.
-        goal: The position of the foot on the ground.
+        root: The animated location of its hip joint.
+        target: The animated location of the foot.
+        goal: The location of the foot on the ground.
         length: The length of the straight leg.
-        rise: How much higher the ground below it is than the floor of the animation.
+        rise: How far the ground below it is above the animation's floor.
         stands: Whether it is known to stand.
         lock: How far the lock of its foot moves its ankle.
     """
@@ -118,21 +119,21 @@ class CarriedLeg(NamedTuple):
 def hip_lift(
     legs: Sequence[CarriedLeg], up: Vec, extension: float, follow: float
 ) -> tuple[float, float]:
-    """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
+    """Return how far the hip should be lifted (negative: lowered), and how far it can be.
 
-    It rises with the ground below the feet that carry the body, or below all if none is known to.
-    It also rises for a leg that would swing over the ground folded farther than its knee allows
-    (see `knee.folded`). All of them must still reach.
+    It rises with the ground below the feet that carry the body, or below all feet if none is known
+    to. It also rises for a swinging leg that the ground would fold farther than its knee allows
+    (see `knee.folded`). All legs must still reach.
 
-    Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
-    extends farther may use up half of the rest. One that doesn't reach in the animation doesn't
-    reach here either.
+    Legs are extended up to a fraction of their length, so that no knee snaps. A leg that the
+    animation extends farther may use half of the rest. A leg that doesn't reach in the animation
+    needn't reach here.
 
     Args:
         legs: All its legs, at least one.
         up: The unit vector along which it moves.
-        extension: The maximum extension of a leg, as a share of its length.
-        follow: The share of the mean rise that it takes: 1, or 0 to be lowered only.
+        extension: The maximum extension of a leg, as a fraction of its length.
+        follow: The fraction of the mean rise that it follows: 1, or 0 to be lowered only.
     """
     rise = _mean_rise(legs, follow)
     lacks = [_lack(leg, up, extension, rise) for leg in legs if leg.length > 0.0]
@@ -142,58 +143,58 @@ def hip_lift(
 
 
 class BodyMove(NamedTuple):
-    """How a body is moved: turned about a point, and shifted.
+    """How a body moves: turned about a point, and shifted.
 
     Attributes:
-        shift: How far the pivot is moved.
+        shift: How far the pivot moves.
         turn: The rotation.
-        pivot: The point to rotate about, before it is moved.
+        pivot: The point to rotate about, before the shift.
     """
 
     shift: Vec = ORIGIN
     turn: Quat = QUAT_IDENTITY
     pivot: Vec = ORIGIN
 
-    def of(self, place: Vec) -> Vec:
-        """Return how far a point of the body is moved."""
+    def of(self, point: Vec) -> Vec:
+        """Return how far a point of the body moves."""
         if self.turn == QUAT_IDENTITY:
             return self.shift
-        arm = sub(place, self.pivot)
+        arm = sub(point, self.pivot)
         return add(self.shift, sub(rotate(self.turn, arm), arm))
 
-    def before(self, place: Vec) -> Vec:
-        """Return where a point of the body was before it was moved."""
-        arm = sub(sub(place, self.shift), self.pivot)
+    def before(self, point: Vec) -> Vec:
+        """Return where a point of the body was before the move."""
+        arm = sub(sub(point, self.shift), self.pivot)
         return add(self.pivot, rotate(quat_inverse(self.turn), arm))
 
 
 def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyMove:
-    """Return how a body is moved whose ends are lifted.
+    """Return how a body moves if its ends are lifted.
 
-    It turns about its middle, in the upright plane of the two, and stays as long.
+    It turns about its middle, in the vertical plane through both ends, and keeps its length.
 
     Args:
         ends: The points between its hind legs and between its front legs.
-        lifts: How far each is lifted.
+        lifts: How far each end is lifted.
         up: The unit vector up.
     """
     hind, front = ends
-    way = sub(front, hind)
-    axis = unit(cross(way, up))
+    trunk = sub(front, hind)
+    axis = unit(cross(trunk, up))
     shift = scaled(up, 0.5 * (lifts[0] + lifts[1]))
     if axis is None or lifts[0] == lifts[1]:
         return BodyMove(shift)
-    level, high = length(across(way, up)), dot(way, up)
+    level, high = length(across(trunk, up)), dot(trunk, up)
     angle = atan2(high + lifts[1] - lifts[0], level) - atan2(high, level)
     return BodyMove(shift, quat_about(axis, angle), scaled(add(hind, front), 0.5))
 
 
 def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
-    """Return how far the hip moves with its locked feet, so that straight legs stay so.
+    """Return how far the hip moves with its locked feet, so that straight legs stay straight.
 
-    A nearly straight knee moves many times as far as its ankle approaches. The sum of the squared
-    motions of the knees and the hip is least. To first order, the knee between two equal bones, a
-    distance d apart and reaching h to the side, moves by d/4h.
+    A nearly straight knee moves many times as far as its ankle approaches the hip. This minimizes
+    the summed squares of the motions of knees and hip. To first order, a knee h off the line
+    between ends d apart moves d/4h times as far as its ankle. This is for bones of equal length.
 
     Args:
         legs: All its legs.
@@ -215,12 +216,12 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
 
 
 def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
-    """Return how far the hip moves with its locked feet where the whole capture jumps.
+    """Return how far the hip moves with its locked feet where a whole capture jumps.
 
-    It is the mean motion that the locks keep from the ankles, as far as the hip jumps too.
+    It is the mean motion that the locks remove from the ankles, as far as the hip jumps too.
 
     Args:
-        jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both
+        jumps: For each leg, how far the lock moves its ankle, and where its hip joint is. Both are
             relative to their means over a short time.
     """
     root = scaled(sum_of([root for _, root in jumps]), 1.0 / len(jumps))
@@ -233,38 +234,38 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
 
 
 def averaged(at: Mapping[int, float], time: float, ease: int, stride: int) -> float:
-    """Return the mean of numbers around a time, smooth in time.
+    """Return the mean of numbers around a time, as a smooth function of time.
 
     Args:
         at: The numbers at all multiples of the stride.
-        time: As in `smoothed`.
-        ease: As there.
-        stride: As there.
+        time: See `smoothed`.
+        ease: See `smoothed`.
+        stride: See `smoothed`.
     """
     weights = dict(_weights(time, ease, stride))
     return fsum([weight * at[frame] for frame, weight in weights.items()]) / fsum(weights.values())
 
 
 def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: int) -> Vec:
-    """Return the mean of places around a time, smooth in time.
+    """Return the mean of locations around a time, as a smooth function of time.
 
     Args:
-        at: Returns the place at a frame, a multiple of the stride; None for a frame without one.
-        time: The time in frames.
+        at: Returns the location at a frame, a multiple of the stride; None if it has none.
+        time: The time, in frames.
         ease: Half the width of the window in frames, a multiple of the stride.
-        stride: The distance of the frames.
+        stride: How many frames apart the locations are.
     """
     total, weights = ORIGIN, 0.0
     for frame, weight in _weights(time, ease, stride):
-        place = at(frame)
-        if place is not None:
-            total = add(total, scaled(place, weight))
+        location = at(frame)
+        if location is not None:
+            total = add(total, scaled(location, weight))
             weights += weight
     return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
 
 
 def _weights(time: float, ease: int, stride: int) -> list[tuple[int, float]]:
-    """Return the frames in a window around a time, each with its weight."""
+    """Return the frames in a window around a time, with their weights."""
     numbers = range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1)
     frames = [number * stride for number in numbers]
     return [(frame, cos(0.5 * pi * (frame - time) / ease) ** 2) for frame in frames]
@@ -275,7 +276,7 @@ def _mean_rise(legs: Sequence[CarriedLeg], follow: float) -> float:
 
 
 def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:
-    """Return how far the hip must be lowered for one leg; negative if it could rise."""
+    """Return how far the hip must be lowered for a leg; negative if it could rise."""
     distance = length(sub(leg.root, leg.target))
     reach = max(extension * leg.length, distance + ROOM * max(0.0, leg.length - distance))
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
@@ -285,7 +286,7 @@ def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:
 
 
 def _crowded(leg: CarriedLeg, up: Vec, rise: float) -> float:
-    """Return how far the hip must rise so that a leg folds no farther than its knee allows.
+    """Return how far the hip must rise so that a leg doesn't fold beyond its knee's limit.
 
     It doesn't rise for a foot kicked as high as the hip.
     """
@@ -299,7 +300,7 @@ def _crowded(leg: CarriedLeg, up: Vec, rise: float) -> float:
 
 
 def _upright(square: float, least: float) -> float:
-    """Return the square root, continued by its tangent below a least value, where it is steep."""
+    """Return the square root; below ``least``, where it is steep, its tangent."""
     if square >= least * least:
         return sqrt(square)
     return 0.5 * (least + square / least)

@@ -1,4 +1,4 @@
-"""Fitting bones to joints, and postures of rotations that a motion computed."""
+"""Fitting bones to joints, and postures from rotations that a motion computed."""
 
 from collections.abc import Sequence
 from math import dist
@@ -28,18 +28,18 @@ def fitted_to_joints(
 ) -> Posture:
     """Return the posture in which each bone points from its joint to the next one.
 
-    From the root on, each bone swings by the smallest rotation from the orientation that it gets
-    from its parent, as in `pose_chain`. The root and the bones' lengths stay: only the directions
-    from joint to joint matter. If the distances match the lengths, the bones end on the joints.
-    Under uneven scale, lengths change as bones rotate: `swing_along` returns the new ones.
+    From the root on, each bone swings by the smallest rotation from the orientation that it
+    inherits, as in `pose_chain`. The root and the bones' lengths stay, so only the directions from
+    joint to joint matter. If the distances match the lengths, the bones end on the joints. Under
+    non-uniform scale, lengths change as bones rotate; `swing_along` returns the new lengths.
 
     Args:
         chain: The bones and their FK pose.
         joints: One more joint than bones, root first, in armature space.
-        target: The target of the tip, in armature space; None takes the last joint.
+        target: The target of the tip, in armature space; None uses the last joint.
         influence: See `pose_chain`.
-        tolerance: The largest distance from the tip to a reached target, as a fraction of the
-            chain's length.
+        tolerance: Maximum distance from the tip to a reached target, as a fraction of the chain's
+            length.
 
     Returns:
         The posture, with the actual tip of the chain. Its state is ``'REACHED'`` or
@@ -65,11 +65,11 @@ def fitted_to_joints(
 
 
 def with_rotations(chain: ChainInput, numbers: list[float], influence: float = 1.0) -> Posture:
-    """Return the posture with some local rotations, which has no target.
+    """Return the posture with some local rotations and no target.
 
     Args:
         chain: The bones and their FK pose.
-        numbers: The rotations, root first, four numbers a bone.
+        numbers: The rotations, root first, four numbers per bone.
         influence: See `pose_chain`.
 
     Raises:

@@ -1,9 +1,9 @@
-"""Nearly straight knees: how far they are from the line between hip and ankle, smoothly.
+"""Nearly straight knees: their distance from the line between hip and ankle, kept smooth.
 
 Such a knee moves many times as far as its ankle approaches the hip. In a leg of 0.85 m whose knee
-is 12 mm off the line, it moves 18 mm per millimeter. Smooth motion of the ankle can therefore jolt
-the knee. So the path of the knee is smoothed by least squares, and the ankle gives way. Each knee
-is weighted by the motion of its ankle.
+is 12 mm off the line, it moves 18 mm per millimeter. So smooth motion of the ankle can jolt the
+knee. The knee's path is therefore smoothed by least squares, and the ankle gives way. Each knee is
+weighted by the motion of its ankle.
 """
 
 from math import sqrt
@@ -11,36 +11,35 @@ from math import sqrt
 from .easing import smooth
 
 CALM = (0.006 / 12.0) ** 0.5
-"""How long a knee takes to follow its ankle, in seconds. The ankle then gives way by 0.006 legs to
-spare its knee the acceleration of gravity. In a leg of 0.85 m that is 12 legs per second squared.
-"""
+"""How long a knee takes to follow its ankle, in seconds. The ankle then gives way by 0.006 leg
+lengths to save its knee an acceleration of 1 g. In a leg of 0.85 m that is 12 leg lengths per
+second squared."""
 
 MOST = 0.01
-"""The most that an ankle gives way, in leg lengths."""
+"""How far an ankle gives way at most, in leg lengths."""
 
 FIRM = 0.98
-"""How much less the ankle of a flat foot gives way if its knee is bent."""
+"""How much less a flat foot's ankle gives way if its knee is bent."""
 
 LEAST = 0.01
-"""The least assumed distance of a knee from its line, in leg lengths."""
+"""The smallest assumed distance of a knee from its line, in leg lengths."""
 
 ROOM = 0.5
-"""The share of a leg's remaining extension in the animation that locks and the ground may use up.
-"""
+"""The fraction of a leg's spare extension in the animation that locks and the ground may use."""
 
 FLEXED = 0.34
-"""The distance from hip to ankle of a knee flexed as far as it can be by itself, in legs. The angle
-is 140° (Norkin and White, “Measurement of Joint Motion”)."""
+"""The distance from hip to ankle when a knee flexes as far as its muscles can, in leg lengths. The
+angle is 140° (Norkin and White, “Measurement of Joint Motion”)."""
 
 CLEAR = 0.08
-"""The distance of a knee from its line above which its side is clear, in leg lengths."""
+"""The distance of a knee from its line above which its bend direction is clear, in leg lengths."""
 
 WINDOW = 0.25
-"""How long before and after a time the path of the knee is considered, in seconds."""
+"""How long before and after a time the knee's path is considered, in seconds."""
 
 
 def aside(apart: float, size: float) -> float:
-    """Return how far a knee is off the line from hip to ankle, for bones of one length.
+    """Return how far a knee is off the line from hip to ankle, for bones of equal length.
 
     Args:
         apart: The distance from hip to ankle.
@@ -50,21 +49,22 @@ def aside(apart: float, size: float) -> float:
 
 
 def apart(aside: float, size: float) -> float:
-    """Return the distance from hip to ankle of a knee that is off their line."""
+    """Return the distance from hip to ankle for a knee's distance from their line."""
     return sqrt(max(0.0, size * size - 4.0 * aside * aside))
 
 
 def folded(apart: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
-    The leg folds freely up to halfway from its animated fold to the limit of its knee. Beyond the
-    halfway point, the fold is eased toward three quarters of the way and never gets there. A leg
-    that is animated beyond what a knee allows folds no farther.
+    The leg folds freely up to halfway between its animated fold and its knee's limit. Beyond that,
+    the fold is eased toward three quarters of the way, without ever getting there. A leg animated
+    beyond its knee's limit folds no farther.
 
     Args:
         apart: The distance without a limit.
         animated: The animated distance.
-        inner: The least that the knee allows (see `FLEXED`), or the difference of its bones.
+        inner: The least distance that the knee allows (see `FLEXED`), or the difference of its
+            bones.
     """
     inner = min(inner, animated)
     free = 0.5 * (animated + inner)
@@ -75,38 +75,38 @@ def folded(apart: float, animated: float, inner: float) -> float:
 
 
 def change(animated: float, solved: float, size: float) -> float:
-    """Return by how much the distance from hip to ankle changes, in legs."""
+    """Return how much the distance from hip to ankle changes, in leg lengths."""
     return abs(apart(solved, size) - apart(animated, size)) / size if size > 0.0 else 0.0
 
 
 def weight(animated: float, solved: float, size: float, lies: float) -> float:
-    """Return the weight of a knee's position: the squared motion of its ankle for it.
+    """Return the weight of a knee's position: how far its ankle moves for it, squared.
 
-    An ankle above a flat foot gives less, the more its knee is bent.
+    The more the knee of a flat foot is bent, the less its ankle gives way.
 
     Args:
-        animated: How far the knee is off its line as animated.
-        solved: How far it is off it on the ground.
+        animated: How far the knee is off its line in the animation.
+        solved: How far it is off its line on the ground.
         size: The length of the straight leg.
         lies: How much the foot is flat on the ground, from 0 to 1.
     """
     if size <= 0.0:
-        return 1.0  # A leg without length has no line that its knee could be off.
+        return 1.0  # A leg without length has no line to be off.
     off = max(animated, solved, LEAST * size)
     gain = 16.0 * off * off / max(size * size - 4.0 * off * off, LEAST * size * size)
     return gain / (1.0 - FIRM * lies * clear(solved, size)) ** 2
 
 
 def clear(aside: float, size: float) -> float:
-    """Return how clearly a knee shows its bend direction, from 0 to 1.
+    """Return how clear a knee's bend direction is, from 0 to 1.
 
-    An unclear knee may cross the hip-ankle line as animated, but must not on the ground. Its
+    An unclear knee may cross its line in the animation, but must not on the ground. Its
     acceleration there is that of a swivel, and isn't preserved.
     """
     return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
 
 
 def given(wanted: float, size: float) -> float:
-    """Return how far an ankle gives way to its knee, at most `MOST`."""
+    """Return how far an ankle gives way for its knee, at most `MOST`."""
     most = MOST * size
     return wanted / sqrt(1.0 + (wanted / most) ** 2) if most > 0.0 else 0.0

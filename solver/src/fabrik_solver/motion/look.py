@@ -1,11 +1,11 @@
 """Look-at: bones that rotate to point the last one at a target.
 
 The other bones take fractions of the rotation, measured from the last bone's position in the FK
-pose. The last bone adds the remaining rotation at its new position. So it points exactly at the
-target, whatever the fractions are.
+pose. The last bone adds the remaining rotation at its new position, so that it points exactly at
+the target for any fractions.
 
-Everything is a continuous function of the target. The rotation is undefined straight behind, and at
-the bone itself. There the shared part eases back to the FK pose.
+Everything is a continuous function of the target. The rotation is undefined for targets straight
+behind, or at the bone itself. There the shared part eases back to the FK pose.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ UNLIMITED: Final = pi - 1e-6
 """A limit at or above this angle allows every direction."""
 
 BEHIND: Final = radians(150.0)
-"""The angle above which the shared part eases back, until straight behind."""
+"""The angle from which the shared part eases back, until straight behind."""
 
 OVERHEAD: Final = 0.2
 """The sine of the angle between gaze and up below which the shared part of the roll fades."""
@@ -69,8 +69,8 @@ NEAR: Final = 0.1
 """The distance below which a target is too close, as a fraction of the last bone's length."""
 
 CLOSE: Final = 0.25
-"""The distance within which the other bones ease back, relative to the distance from root to last
-bone.
+"""The distance within which the other bones ease back, relative to the distance from the root to
+the last bone.
 
 Otherwise they would move the last bone's head past the target."""
 
@@ -80,12 +80,12 @@ class Look(NamedTuple):
 
     Attributes:
         axis: The axis of the last bone that points at the target, a unit vector along X, Y or Z.
-        up_axis: Another axis, which stays up; None takes the smallest rotation.
-        up: The direction of that axis in armature space, as closely as possible; None takes its
-            direction in the FK pose.
+        up_axis: Another axis, which stays up; None uses the smallest rotation.
+        up: The goal direction of that axis in armature space; None uses its direction in the FK
+            pose.
         share: The distribution of the rotation: 0 leaves it to the last bone, 1 gives all bones
             equal parts. In between, the parts grow toward the last bone.
-        limit: The largest angle from the FK pose's gaze, in radians; π without a limit.
+        limit: Maximum angle from the FK pose's gaze, in radians; π without a limit.
         softness: The last fraction of the limit, over which the gaze eases out.
     """
 
@@ -97,7 +97,7 @@ class Look(NamedTuple):
     softness: float = 0.0
 
 
-# Classes instead of named tuples: when compiled, their numbers aren't boxed.
+# Classes instead of named tuples, because their numbers aren't boxed when compiled.
 
 
 @final
@@ -107,13 +107,13 @@ class PosedBone:
     Attributes:
         given: Its local rotation in the FK pose.
         scale: Its scale along the rotated axes.
-        arm: The next bone's head, or its own tail, in the bone's local space.
+        arm: The next bone's head, or the bone's tail, in the bone's local space.
         inherited: The axes in which its rotation acts.
         head: Its head.
         rotation: Its local rotation.
-        turned: Its axes without the scale of the bone.
+        turned: Its axes without its scale.
         axes: Its axes.
-        tail: The next bone's head, or its own tail.
+        tail: The next bone's head, or the bone's tail.
     """
 
     __slots__ = (
@@ -129,7 +129,7 @@ class PosedBone:
     )
 
     def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
-        """Take the FK pose of bone ``i`` under the axes of its posed parent; then call `turn`."""
+        """Set up bone ``i`` in the FK pose, with the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
         self.inherited, post_scale = inherited_axes(link.bone, parent)
         self.given = self.rotation = link.rotation
@@ -151,8 +151,8 @@ class Gaze:
 
     Attributes:
         ahead: The direction of the gaze.
-        side: The component perpendicular to it of the up axis; without one, of another axis.
-        up: The goal direction of the up axis; None takes the smallest rotation.
+        side: The up axis perpendicular to ``ahead``; another axis if there is no up axis.
+        up: The goal direction of the up axis; None uses the smallest rotation.
         local_axis: The look axis in the bone's local space.
         local_side: The axis of `side` in the bone's local space.
         reach: The distance below which a target is too close.
@@ -194,7 +194,7 @@ class Gaze:
 
 @final
 class Turn:
-    """A rotation of the gaze in armature space: about an axis, then about the gaze itself.
+    """A rotation of the gaze in armature space: first about an axis, then about the gaze itself.
 
     Attributes:
         axis: The axis, perpendicular to the gaze of the FK pose.
@@ -226,14 +226,14 @@ def pose_look(
     """Pose a chain so that its last bone points at a target.
 
     The tip of the result is the point that the last bone looks at, at the target's distance. Joint
-    limits apply. A bone at its limit leaves the remaining rotation to later bones.
+    limits apply. A bone at its limit passes the remaining rotation on to later bones.
 
     Args:
         chain: The bones and their FK pose, without a hand.
         target: The target, in armature space.
         look: The settings.
         influence: 0 gives the FK pose, 1 the solution. In between, each bone rotates partly.
-        tolerance: The largest angle to the target, in radians, at which it is reached.
+        tolerance: Maximum angle to a reached target, in radians.
 
     Raises:
         ValueError: If a number of the target isn't finite.
@@ -295,7 +295,7 @@ def measured_gaze(
     tolerance: float,
     look: Look,
 ) -> tuple[float, bool]:
-    """Return how far the gaze of a written chain is from its target, and whether it reaches it.
+    """Return the distance of a written chain's gaze from its target, and whether it reaches it.
 
     Args:
         chain: The bones and their FK pose.
@@ -319,7 +319,7 @@ def measured_gaze(
 def shares(chain: ChainInput, distribution: float) -> list[float]:
     """Return the cumulative fraction of a rotation at each bone of a chain, root first.
 
-    The last fraction is 1. Stiff bones take less, and the others more.
+    The last fraction is 1. Stiff bones rotate less, and the others more.
     """
     count = len(chain.links)
     parts: list[float] = []
@@ -345,8 +345,8 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
     """Return how far a gaze rotates toward a target at an angle, both in radians.
 
     It follows the target up to the limit; with softness, it slows down near the limit. It stays
-    there until halfway between the limit and straight behind. Then it rotates back, so that it
-    doesn't jump from side to side when the target passes behind.
+    there while the target moves halfway from the limit to straight behind. Then it rotates back, so
+    that it doesn't jump from side to side when the target passes behind.
     """
     if limit >= UNLIMITED:
         return angle
@@ -400,12 +400,12 @@ def _turned(
 
 
 def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
-    """Return the rotation that points the last bone at a target from a position of its head."""
+    """Return the rotation that points the last bone at a target, for a position of its head."""
     to_target = sub(target, head)
     distance = length(to_target)
     direction = unit_or(to_target, gaze.ahead)
     angle = angle_between(gaze.ahead, direction)
-    # Straight behind, any axis is valid: turn the head instead of tilting it.
+    # Straight behind, any axis is valid. Turn the head instead of tilting it.
     axis = unit_or(across(cross(gaze.ahead, direction), gaze.ahead), gaze.side)
     turned = gaze_angle(angle, gaze.look.limit, gaze.look.softness) * _ease_in(distance, gaze.reach)
     shared_fraction = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
@@ -422,7 +422,7 @@ def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
 
 
 def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
-    """Return a part of a rotation, with these angles, as a quaternion in armature space."""
+    """Return a partial rotation with certain angles, as a quaternion in armature space."""
     swing = quat_about(turn.axis, angle)
     if turn.roll == 0.0:
         return swing
@@ -479,10 +479,10 @@ def angle_between(a: Vec, b: Vec) -> float:
 
 
 def _ease_in(value: float, end: float) -> float:
-    """Return a smoothstep from 0 at a value of 0 to 1 at the end."""
+    """Return a smoothstep that rises from 0 at value 0 to 1 at the end."""
     return smooth(value / end) if end > 0.0 else 1.0
 
 
 def _ease_out(angle: float, start: float) -> float:
-    """Return a smoothstep from 1 at the start to 0 at π."""
+    """Return a smoothstep that falls from 1 at the start to 0 at π."""
     return 1.0 - _ease_in(max(0.0, angle - start), pi - start)

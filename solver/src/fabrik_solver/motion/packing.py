@@ -73,7 +73,7 @@ def _fall(ground: int, has_ground: int, *n: float) -> Footfall:
 
 
 def _is_sound(fall: Footfall, grounds: int) -> bool:
-    """Return whether the times of a footfall are in order, and its ground has a name."""
+    """Return whether a footfall's times are in order, and its ground has a name."""
     waits = min(fall.late, fall.early) >= 0.0 and fall.late + fall.early < 1.0
     return waits and fall.lift <= fall.land and STILL <= fall.ground < grounds
 

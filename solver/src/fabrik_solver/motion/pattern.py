@@ -28,8 +28,8 @@ def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
 def rows_of(rests: Sequence[Vec]) -> list[tuple[int, int]]:
     """Return each leg's row from the front, and its side: 0 on the left, 1 on the right.
 
-    The sides meet midway between the outermost feet. Feet in a single line (a biped seen from the
-    side, a crawler) alternate between left and right.
+    The sides meet midway between the outermost feet. Feet in a single line alternate between left
+    and right, as in a biped seen from the side, or a crawler.
     """
     low, high = min(rest[0] for rest in rests), max(rest[0] for rest in rests)
     deep = max(rest[1] for rest in rests) - min(rest[1] for rest in rests)

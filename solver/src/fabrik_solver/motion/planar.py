@@ -28,7 +28,7 @@ class Planar(NamedTuple):
         return (c * x - s * y + self.x, s * x + c * y + self.y, z)
 
     def after(self, other: Planar) -> Planar:
-        """Return the composition of another motion followed by this one."""
+        """Return the other motion followed by this one."""
         x, y, _ = self.moved((other.x, other.y, 0.0))
         return Planar(x, y, self.angle + other.angle)
 
@@ -50,7 +50,7 @@ class Planar(NamedTuple):
 STILL: Final = Planar(0.0, 0.0, 0.0)
 
 STRAIGHT: Final = 1e-6
-"""The angle below which a motion is treated as straight, because its center is too far away."""
+"""The angle below which a motion counts as straight, because its center is too far away."""
 
 
 def planar_of(axes: Mat3, point: Vec, moved_point: Vec, near: float) -> Planar:
@@ -60,8 +60,8 @@ def planar_of(axes: Mat3, point: Vec, moved_point: Vec, near: float) -> Planar:
         axes: The rotation of the motion in space.
         point: A point.
         moved_point: The moved point.
-        near: An angle in radians. The result has the angle nearest to it, of those that differ by
-            full turns.
+        near: An angle in radians. Of the angles that differ by full turns, the result has the
+            nearest one.
     """
     angle = atan2(axes[3] - axes[1], axes[0] + axes[4])
     angle = near + atan2(sin(angle - near), cos(angle - near))

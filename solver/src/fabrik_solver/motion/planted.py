@@ -1,10 +1,10 @@
-"""Locking a foot during its contacts, on the flat floor of its animation.
+"""Lock a foot during its contacts, on the flat floor of its animation.
 
-The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
-foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
-difference to the animation is the offset. In a swing it is the smoothest curve from one contact to
-the next that is near to none. All contacts are known in advance, so a foot is locked for the whole
-of each, at any frame rate.
+The part of the sole that stands is locked: the heel, the whole sole, or the ball. The foot pivots
+about it as the animation rolls it; on its ball, about the toe joint. The difference from the
+animation is the offset. In a swing, the offset is the smoothest curve from one contact to the next
+that stays near zero. All contacts are known in advance, so each lock lasts for its whole contact,
+at any frame rate.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ from .smoothest import Wish, cubic, exactly, smoothest
 from .sole import Sole
 
 SOFT = 0.006
-"""The range of extension over which the heel begins to rise, in legs, at most."""
+"""The widest range of extension over which the heel starts to rise, in leg lengths."""
 
 MOST_RISE = 0.5
-"""The maximum angle by which the heel is raised about the ball, in radians."""
+"""The largest angle by which the heel is raised about the ball, in radians."""
 
 NEWTON, LEAST_GAIN = 4, 0.2
-"""The number of Newton iterations for that angle. The second number is the least share of the lever
-arm by which rotating the foot must shorten the leg. Above twice this share, the foot is rotated as
-far as necessary."""
+"""The number of Newton iterations for that angle, and the least gain. The gain is how fast turning
+the foot shortens the leg, as a fraction of the lever arm. From twice the least gain on, the foot
+turns as far as necessary."""
 
 EDGE = 1.0 / 60.0
-"""The time within a lock over which the velocity at its end is measured, in seconds."""
+"""How long within a lock the velocity at its end is measured, in seconds."""
 
 
 class Pose(NamedTuple):
-    """The pose of a foot in world space.
+    """A foot's pose in world space.
 
     Attributes:
-        place: The position of its goal.
+        place: The location of its goal.
         turn: Its orientation.
     """
 
@@ -79,14 +79,14 @@ class Pose(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """The anchor of a phase of a contact.
+    """The anchor of one phase of a contact.
 
     Attributes:
         part: The phase.
         turn: The orientation of the foot if it is flat.
-        start: The position of the goal if the foot is flat, else of the point that stands, at the
-            beginning.
-        end: The same at the end.
+        start: Where the phase starts: the goal's location if the foot is flat, else the standing
+            point's.
+        end: The same where the phase ends.
     """
 
     part: Part
@@ -100,8 +100,8 @@ class PlantedContact(NamedTuple):
 
     Attributes:
         contact: The contact.
-        anchors: One for each of its phases.
-        base: The mean position of the goal, on flat ground.
+        anchors: One anchor for each phase.
+        base: The mean location of the goal, on flat ground.
         turn: The mean orientation of the foot there.
     """
 
@@ -119,8 +119,8 @@ class Blend(NamedTuple):
     """An offset from the animation between two locks.
 
     Attributes:
-        first: The frame at which it begins.
-        offsets: The offset at each frame, from the one before the first to the one after the last.
+        first: The frame at which it starts.
+        offsets: The offset at each frame, plus one frame before the first and one after the last.
     """
 
     first: int
@@ -140,21 +140,21 @@ def sole_of(
     heights: Sequence[float],
     ups: Sequence[Vec],
 ) -> Sole:
-    """Return the points of a foot that touch the floor: their medians over its contacts.
+    """Return the points of a foot that touch the floor, as medians over its contacts.
 
-    A median ignores a few contacts on a step, and a foot that sinks or rises as it rolls off.
+    A median ignores a few contacts on a step, and a foot that sinks or rises while it rolls off.
 
     Args:
         foot: The joints above its heel and its ball.
         contacts: When it stands.
         heights: The height of its goal above the floor at each frame.
-        ups: The unit direction of heights, in its own axes.
+        ups: At each frame, the unit vector up, in its own axes.
     """
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
     ends: list[Vec] = []
     for point, other in ((foot.heel, BALL), (foot.ball, HEEL)):
-        # A joint is not below its sole: there the capture has it in the floor.
+        # A joint below its own sole is in the floor, an error of the capture.
         down = [
             sub(point, scaled(ups[f], max(0.0, heights[f] + dot(point, ups[f]))))
             for part in parts
@@ -166,7 +166,7 @@ def sole_of(
 
 
 class Planted:
-    """A foot in all frames, locked during its contacts."""
+    """A foot at all frames, locked during its contacts."""
 
     def __init__(
         self,
@@ -185,15 +185,15 @@ class Planted:
 
         Args:
             contacts: Its contacts.
-            counted: Whether a frame of a contact counts for its foothold.
-            pose: Its animated pose at a frame.
-            frames: How many frames there are.
-            root: Returns the hip joint at a frame, relative to the goal of the foot.
-            size: The length of the straight leg, from there to the ankle.
-            up: The direction of length 1 against which it stands.
+            counted: Whether a frame of a contact counts for the foothold.
+            pose: Returns its animated pose at a frame.
+            frames: The number of frames.
+            root: Returns the hip joint at a frame, relative to the foot's goal.
+            size: The length of the straight leg, from hip joint to ankle.
+            up: The unit vector up.
             sole: Where it touches the floor.
-            rate: Frames a second.
-            blend: The time over which an offset is blended in and out, in seconds.
+            rate: Frames per second.
+            blend: How long an offset takes to blend in or out, in seconds.
         """
         self._pose = pose
         self._last = frames - 1
@@ -218,12 +218,12 @@ class Planted:
         self._levels = Column(partial(self._blend_after, flats, self._levelled))
 
     def around(self, time: float) -> tuple[int, bool]:
-        """Return the index of the last contact begun by a time, and whether it still lasts then."""
+        """Return the index of the last contact begun by a time, and whether it still lasts."""
         number = bisect_right(self._starts, time) - 1
         return number, number >= 0 and time <= self.places[number].contact.last
 
     def at(self, time: float, pose: Pose) -> Pose:
-        """Return the pose of a foot, locked or in its swing, from its animated pose."""
+        """Return the pose of a foot, locked or swinging, from its animated pose."""
         number, stands = self.around(time)
         if stands:
             return self._standing(number, time, pose)
@@ -235,30 +235,30 @@ class Planted:
     def _blend_after(
         self, spans: Sequence[Span], offset: Callable[[int], Vec], number: int
     ) -> Blend:
-        """Return an offset after a lock, up to the next one; -1 is before the first one."""
+        """Return the offset between a lock and the next one; -1 is before the first lock."""
         far = self._blend * self._rate
         return blend_of(offset, *neighbors(spans, number), self._last, far, self._rate)
 
     def _moved(self, frame: int) -> Vec:
-        """Return the distance of a standing foot from its animated place."""
+        """Return how far a standing foot is from its animated location."""
         pose = self._pose(frame)
         return sub(self._standing(self.around(frame)[0], frame, pose).place, pose.place)
 
     def _rolled(self, frame: int) -> Vec:
-        """Return its rotation from its animated orientation."""
+        """Return how far it is turned from its animated orientation, as a rotation vector."""
         pose = self._pose(frame)
         return _between(pose.turn, self._standing(self.around(frame)[0], frame, pose).turn)
 
     def _levelled(self, frame: int) -> Vec:
-        """Return the same where it is flat, without what its leg needs in order to reach."""
+        """Return the same for a flat foot, before its heel rises to let the leg reach."""
         number = bisect_right(self._flat_starts, frame) - 1
         return _between(self._pose(frame).turn, self._flats[number].turn)
 
     def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
-        """Return a foot whose heel rises where the lock would extend its leg too far.
+        """Return a foot whose heel rises if the lock would extend its leg too far.
 
-        The ball stays in place, as at heel off in walking. A knee that is nearly straight rotates
-        a lot for a little more extension.
+        The ball stays in place, as at heel-off in walking. A nearly straight knee turns a lot for a
+        little more extension.
         """
         root, joint = self._root(time), self._sole.ankle
         ankle = add(foot.place, rotate(foot.turn, joint))
@@ -272,22 +272,22 @@ class Planted:
         return pivoted(foot, root, self._sole, self._up, far - excess)
 
     def _root(self, time: float) -> Vec:
-        """Return the hip joint relative to the goal of the foot, as animated."""
+        """Return the animated hip joint relative to the foot's goal."""
         frame = min(max(0, floor(time)), self._last)
         if time <= frame or frame >= self._last:
             return self._hip(frame)
         return mix(self._hip(frame), self._hip(frame + 1), time - frame)
 
     def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
-        """Return the mean position of a point of the foot."""
+        """Return the mean location of a point of the foot."""
         return mean([self._point(frame, point) for frame in frames])
 
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
-        """Return a foot in a contact, or as it would be if the contact lasted longer."""
+        """Return a foot in a contact, even past the contact's end."""
         return self._reaching(time, pose, self._locked(number, time, pose))
 
     def _locked(self, number: int, time: float, pose: Pose) -> Pose:
-        """Return the same without what its leg needs in order to reach."""
+        """Return the same before its heel rises to let the leg reach."""
         anchor = self._anchor(number, time)
         turn = anchor.turn if anchor.part.kind == FLAT else self._turn(time, pose.turn)
         return Pose(self._locked_goal(anchor, time, turn), turn)
@@ -295,8 +295,8 @@ class Planted:
     def _anchor(self, number: int, time: float) -> Anchor:
         """Return the phase of a contact at a time.
 
-        Between the last frame of a phase and the first of the next one, the rolling phase
-        continues. How a foot rolls begins and ends where it is flat (see `_turn`).
+        The rolling phase also covers the gap between two phases. A roll starts and ends where the
+        foot is flat (see `_turn`).
         """
         anchors = self.places[number].anchors
         i = max((i for i, anchor in enumerate(anchors) if anchor.part.first <= time), default=0)
@@ -305,7 +305,7 @@ class Planted:
         return anchors[i + 1 if is_over else i]
 
     def _locked_goal(self, anchor: Anchor, time: float, turn: Quat) -> Vec:
-        """Return the position of the goal of a locked foot."""
+        """Return the location of a locked foot's goal."""
         location = anchor.start
         if anchor.start != anchor.end:
             first, last = anchor.part.first - 1, anchor.part.last + 1
@@ -316,7 +316,7 @@ class Planted:
         return sub(location, rotate(turn, point))
 
     def _turn(self, time: float, animated: Quat) -> Quat:
-        """Return the orientation of a locked foot from its animated orientation."""
+        """Return a locked foot's orientation from its animated orientation."""
         number = bisect_right(self._flat_starts, time) - 1
         previous = self._flats[number] if number >= 0 else None
         if previous is not None and time <= previous.part.last:
@@ -353,7 +353,7 @@ class Planted:
         return PlantedContact(contact, tuple(anchors), mean([pose.place for pose in poses]), turn)
 
     def _lock_heels(self, anchors: list[Anchor], counted: Callable[[int], bool]) -> None:
-        """Set where heels stand: as in the flat phases beside them, or at their mean."""
+        """Set where heels stand: as in the adjacent flat phases, or else at their mean."""
         for i in [i for i, anchor in enumerate(anchors) if anchor.part.kind == HEEL]:
             beside = [anchors[j] for j in (i - 1, i + 1) if 0 <= j < len(anchors)]
             heels = [add(near.start, rotate(near.turn, self._sole.heel)) for near in beside]
@@ -373,16 +373,16 @@ class Planted:
 
 
 def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
-    """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
+    """Return a foot turned about its ball so that its ankle is at a distance from the hip joint.
 
-    The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, the distance isn't reached.
+    The ball stays in place, as at heel-off in walking. If turning hardly changes the distance, or
+    would exceed `MOST_RISE`, the distance isn't reached.
 
     Args:
         foot: The foot.
         root: The hip joint.
         sole: Where it touches the floor.
-        up: The direction of length 1 against which it stands.
+        up: The unit vector up.
         apart: The distance.
     """
     joint = add(foot.place, rotate(foot.turn, sole.ankle))
@@ -396,7 +396,7 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
         size = length(to_root)
         gain = dot(to_root, cross(axis, turned)) / size if size > 0.0 else 0.0
         if number == 0:
-            if not gain >= least:  # Not a number either.
+            if not gain >= least:  # Also true of NaN.
                 return foot
             apart = size + smooth(gain / least - 1.0) * (apart - size)
         angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
@@ -406,7 +406,7 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
 
 
 def neighbors(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | None]:
-    """Return a lock by its number and the next one; None where there is none."""
+    """Return a lock by its index, and the next one; None for a missing one."""
     before, after = (spans[i] if 0 <= i < len(spans) else None for i in (number, number + 1))
     return before, after
 
@@ -419,15 +419,15 @@ def blend_of(
     far: float,
     rate: float,
 ) -> Blend:
-    """Return an offset between two locks: the smoothest curve near to none.
+    """Return the offset between two locks: the smoothest curve that stays near zero.
 
     Args:
         offset: Returns the offset at a frame of a lock.
-        previous: The first and last frames of the lock before; None for none.
-        following: Those of the next lock.
-        last: The last frame of all.
+        previous: First and last frame of the previous lock, if any.
+        following: First and last frame of the next lock, if any.
+        last: The last frame of the clip.
         far: How many frames the offset takes to fade.
-        rate: Frames a second.
+        rate: Frames per second.
     """
     first = previous[1] if previous else 0
     last = following[0] if following else last
@@ -438,7 +438,7 @@ def blend_of(
 
 
 def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
-    """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
+    """Return the offset at one end of a lock, and a frame into it, to match its velocity."""
     near = min(max(1, round(EDGE * rate)), abs(other - frame))
     here = offset(frame)
     if near == 0:
@@ -448,7 +448,7 @@ def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> l
 
 
 def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float) -> list[Vec]:
-    """Return offsets between those at two ends, each of which may be open."""
+    """Return the offsets between two ends, either of which may be open."""
     columns = [
         smoothest(
             [*[exactly(p[k]) for p in start], *[Wish()] * free, *[exactly(p[k]) for p in end]],
@@ -461,7 +461,7 @@ def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float)
 
 
 def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:
-    """Return the first and last indices of each run of phases that are not of a kind."""
+    """Return the first and last index of each run of phases that aren't of this kind."""
     spans: list[tuple[int, int]] = []
     for i, part in enumerate(parts):
         if part.kind == kind:
@@ -479,7 +479,7 @@ def _between(a: Quat, b: Quat) -> Vec:
 
 
 def _turned(turn: Quat, offset: Vec) -> Quat:
-    """Return a rotation with an offset, unchanged if the offset is zero."""
+    """Return a rotation with an offset; the same object for a zero offset."""
     return turn if offset == ORIGIN else quat_product(quat_exp(offset), turn)
 
 

@@ -201,7 +201,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the unit vector along the ground in the direction in which a rope bulges."""
+    """Return the direction along the ground to which a rope bulges, a unit vector."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)
@@ -214,7 +214,7 @@ def _lifted_aside(
 ) -> list[Vec]:
     """Lift joints by their depths, and move them aside in proportion to their depths.
 
-    The factor is chosen so that the rope has its length; 0 if lifting alone makes it too long.
+    The factor makes the rope keep its length; it is 0 if lifting alone makes the rope too long.
     """
     lifted = [add(joint, scaled(up, d)) for joint, d in zip(joints, depths, strict=True)]
     factor = 1.0

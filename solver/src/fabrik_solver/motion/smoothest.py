@@ -1,8 +1,8 @@
 """The smoothest curve through time near desired values and within bounds.
 
-Displacements of captured motion take this form: the squares of their second differences are least,
-within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”, 1998;
-Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
+Displacements of captured motion take this form. The sum of their squared second differences is
+least, within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”,
+1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 CHANCES = 20
 """How often frames that break a bound, or are held unnecessarily, may change together without
-getting fewer. Then only one changes at a time, which always terminates."""
+becoming fewer. After that, only one changes at a time, and the search always terminates."""
 
 ROUNDING = 1e-9
-"""How far rounding may put a value beyond a bound, as a fraction of the largest value."""
+"""How far rounding may move a value beyond a bound, as a fraction of the largest value."""
 
 
 class Wish(NamedTuple):
-    """The requirements of a frame for a curve.
+    """The requirements for a curve at a frame.
 
     Attributes:
         target: The desired value.
-        weight: The weight of the distance from the target, at least 0, and more than 0 for two
-            frames of a curve.
+        weight: The weight of the distance from the target, at least 0. Two frames of a curve must
+            have more than 0.
         bend: The desired second difference; the first and last frames have none.
         low: The minimum value.
-        high: The maximum value, not below that.
+        high: The maximum value, not below ``low``.
     """
 
     target: float = 0.0
@@ -39,23 +39,24 @@ class Wish(NamedTuple):
 
 
 def exactly(value: float) -> Wish:
-    """Return the requirement of an exact value."""
+    """Return the requirement for an exact value."""
     return Wish(value, low=value, high=value)
 
 
 def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) -> list[float]:
-    """Return the curve nearest to the frames' desired values, exactly within their bounds.
+    """Return the curve closest to the frames' desired values, exactly within their bounds.
 
-    It minimizes a sum of squares: its weighted distances from the targets, its second differences
-    from the desired ones times the stiffness, and its differences times the tension.
+    It minimizes a sum of squares: weighted distances from the targets, deviations from the desired
+    second differences times the stiffness, and differences times the tension.
 
-    By block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
+    It uses block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
     large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
         wishes: The requirements of each frame.
-        stiffness: How much the second differences count.
-        tension: How much differences count: the root of the stiffness for hardly any overshoot.
+        stiffness: The weight of the second differences.
+        tension: The weight of the differences; the square root of the stiffness gives hardly any
+            overshoot.
     """
     if all(map(_is_met_by_none, wishes)):
         return [0.0] * len(wishes)
@@ -85,8 +86,8 @@ def cubic(values: Sequence[float], fraction: float) -> float:
     """Return a value between the second and the third of four (Catmull and Rom, 1974).
 
     Args:
-        values: Those at four frames.
-        fraction: The place between the second and the third, from 0 to 1.
+        values: The values at four frames.
+        fraction: The position between the second and the third, from 0 to 1.
     """
     a, b, c, d = values
     third = 3.0 * (b - c) + d - a
@@ -110,7 +111,7 @@ def _normal_equations(
     stiff: float,
     tension: float,
 ) -> tuple[Bands, list[float]]:
-    """Return the diagonal of the matrix and its two bands beside it, and the right side."""
+    """Return the diagonal of the matrix, the two bands next to it, and the right-hand side."""
     count = len(targets)
     middle, near, far = list(weights), [0.0] * count, [0.0] * count
     values = [w * target for w, target in zip(weights, targets, strict=True)]
@@ -134,7 +135,7 @@ def _normal_equations(
 def _held(
     matrix: Bands, wanted: Sequence[float], sides: Sequence[int], fixed: Sequence[float]
 ) -> tuple[Bands, list[float]]:
-    """Return the equations in which some frames have fixed values."""
+    """Return the equations with fixed values at some frames."""
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i in range(count):
@@ -152,7 +153,7 @@ def _held(
 
 
 def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
-    """Return the solution, by the factors L D Lᵀ of the matrix."""
+    """Return the solution, using the factors L D Lᵀ of the matrix."""
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i in range(count):
@@ -179,8 +180,8 @@ class Change(NamedTuple):
 
     Attributes:
         frame: The frame.
-        side: 1 for the greatest value, -1 for the least, 0 to free it.
-        excess: By how much it breaks the bound.
+        side: 1 for the maximum, -1 for the minimum, 0 to free it.
+        excess: How far it exceeds the bound.
     """
 
     frame: int
@@ -191,7 +192,7 @@ class Change(NamedTuple):
 def _worst(changes: Sequence[Change]) -> list[Change]:
     """Return the changes; of consecutive frames that break a bound, only the worst one.
 
-    Once the curve is held there, it soon meets the bound at the others.
+    Once the curve is held there, it soon meets the bound at the other frames.
     """
     worst: list[Change] = []
     last = -2

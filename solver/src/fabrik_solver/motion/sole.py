@@ -1,7 +1,7 @@
-"""The sole of a foot, and its orientation on ground that differs below its heel and its toes.
+"""The sole of a foot, and its orientation on ground that differs under heel and toes.
 
 One end of a foot is below its goal, such as the ankle. The other is at the end of its bone, such as
-the toes. The ground between them may be curved, or a stair.
+the toes. The ground in between may be curved, or a stair.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from .ground import influence
 
 
 class Sole(NamedTuple):
-    """The points of a foot between its heel and the tip of its toes.
+    """The points of a foot from its heel to the tip of its toes.
 
-    They are relative to the goal of the foot, in its axes; in `foot_roll`, relative to the heel.
+    They are relative to the foot's goal, in its axes; in `foot_roll`, relative to the heel.
 
     Attributes:
-        heel: The heel: where it touches the floor, or the joint above that.
-        ball: The ball of the foot, likewise.
-        joint: The joint of its toes above the ball, None if it has none.
-        tip: The tip of its toes.
-        edge: The distance of each edge from the line between heel and tip.
+        heel: Where the heel touches the floor, or the joint above that.
+        ball: The same for the ball.
+        joint: The toe joint above the ball; None without one.
+        tip: The tip of the toes.
+        edge: The distance from each edge to the line between heel and tip.
         ankle: The ankle joint.
         heel_rest: The height of ``heel`` above the floor at rest.
         ball_rest: The same for ``ball``.
@@ -39,26 +39,26 @@ class Sole(NamedTuple):
 
     @property
     def pivot(self) -> Vec:
-        """The point about which it rolls off: toes lie on the floor, and bend at their joint."""
+        """The point about which the foot rolls off: toes stay down and bend at their joint."""
         return self.ball if self.joint is None else self.joint
 
     @property
     def roundness(self) -> float:
-        """How far that point is above the floor, however far the heel is raised: toes are round."""
+        """How far that point is above the floor, at any height of the heel: toes are round."""
         return length(sub(self.pivot, self.ball))
 
 
 def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
-    """Return the normal, a unit vector, that a foot on two faces takes.
+    """Return the normal of a foot that rests on two faces, a unit vector.
 
-    Along the foot its slope is that of the line between the two points, clamped to the slopes of
-    the two faces. Over a stair, or its edge, the foot is level. Sideways it is their mean.
+    Along the foot, it slopes like the line between the two points, clamped to the slopes of the
+    faces. So it is level over a stair or its edge. Sideways, it slopes like their mean.
 
     Args:
         near: The normal of the face below the goal, not perpendicular to up.
-        far: That of the face below the other end, not perpendicular to up.
+        far: The normal of the face below the other end, not perpendicular to up.
         end: The other end relative to the goal, on flat ground.
-        rise: How much higher the ground is below it.
+        rise: How far the ground below the other end is above that below the goal.
         up: The unit vector up.
     """
     level = across(end, up)
@@ -77,18 +77,18 @@ def is_beside(rise: float, reach: float) -> bool:
 
     Args:
         rise: How much higher it is.
-        reach: The horizontal distance of the two ends.
+        reach: The horizontal distance between the ends.
     """
     return abs(rise) > reach
 
 
 def counted(need: float, rise: float, reach: float) -> float:
-    """Return how far a foot is lifted for ground below its other end; less and less for walls.
+    """Return how far to lift a foot for the ground below its other end; walls count less and less.
 
     Args:
-        need: By how much that end is too low.
-        rise: How much higher the ground is there than below the goal.
-        reach: The rise up to which the full need counts. From twice this rise on, none of it does.
+        need: How far that end is too low.
+        rise: How far the ground below it is above that below the goal.
+        reach: The rise up to which the full need counts. From twice this rise, none of it does.
     """
     return max(0.0, need) * influence(rise, reach)
 

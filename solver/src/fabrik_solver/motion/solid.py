@@ -25,7 +25,8 @@ It returns the first hit and the outward normal there, or None.
 """
 
 MARGIN: Final = 1e-4
-"""The margin of the bounds, as a fraction of their size: they may be in single precision."""
+"""The margin of the bounds, as a fraction of their size, because they may be in single
+precision."""
 
 SINGLE: Final = 2.0**-22
 """The error of a hit in single precision, as a fraction of its coordinates."""
@@ -52,7 +53,7 @@ class Solid:
     _columns: tuple[Vec, Vec, Vec]
 
     def __init__(self, cast: Cast, bounds: tuple[Vec, Vec], space: Frame) -> None:
-        """Take a solid.
+        """Set up the solid.
 
         Args:
             cast: Casts rays at the solid, in its local space.
@@ -95,9 +96,9 @@ class Solid:
         return Solid(other._cast, other._bounds, space)
 
     def way_out(self, start: Vec, up: Vec, reach: float) -> tuple[Vec, Vec] | None:
-        """Return where a ray upward leaves the solid, and the outward unit normal there.
+        """Return where an upward ray leaves the solid, and the outward unit normal there.
 
-        None where it doesn't leave: the start is outside, or further below the surface.
+        None if it doesn't leave, because the start is outside or farther below the surface.
 
         Args:
             start: The origin of the ray.

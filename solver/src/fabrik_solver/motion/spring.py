@@ -1,25 +1,25 @@
-"""Springs: bones that swing on their parent by themselves, such as hair, ears and tails.
+"""Springs: bones that swing from their parents by themselves, such as hair, ears and tails.
 
 The model is that of VRMC_springBone 1.0 (https://github.com/vrm-c/vrm-specification). Each bone is
-a rod on its parent, with all its mass at the tail. A step adds to the tail
+a rod on its parent with all its mass at the tail. A step adds to the tail
 
     (tail − previous tail) (1 − drag) + dt · stiffness · rest axis + dt · gravity,
 
 restores the bone's length, and pushes it out of each collider. `vrm_step` implements this formula.
 It depends on the frame rate: drag and stiffness apply once a frame.
 
-A steady `Mode` is the same law in continuous time, as VRM has it at 60 frames a second. Drag leaves
-the share e = exp(−c h) of the velocity after h seconds. A bone that swings at ω about where its
-forces point moves toward there by the share
+A steady `Mode` is the same law in continuous time, equal to VRM's at 60 frames per second. After h
+seconds, drag has left the fraction e = exp(−c h) of the velocity. Take a bone that swings at ω
+about the direction of its forces. In each step it covers this fraction of the way there:
 
     1 + e − 2 √e cos(h √(ω² − c² / 4))
 
-in each step. So a damped spring is exact at its steps, at any stiffness, length and h. The motion
-of the head is part of the forces. The length is restored along the previous direction (SHAKE;
-Ryckaert, Ciccotti and Berendsen, 1977), which neither adds nor takes energy.
+So a damped spring is exact at its steps, for any stiffness, length and h. The motion of the head is
+part of the forces. The length is restored along the previous direction (SHAKE; Ryckaert, Ciccotti
+and Berendsen, 1977), which neither adds nor removes energy.
 
-In two ways it differs from VRM. A bone swings as a pendulum that includes all its children. It
-returns to the FK pose of the strand, not to its rest axis on the previous bone. Otherwise each bone
+It differs from VRM in two ways. A bone swings as a pendulum that includes all its children. And it
+returns to the strand's FK pose instead of its rest axis on the previous bone. Otherwise each bone
 would amplify the motion of the previous one: a strand of ten bones would whip about, differently at
 each frame rate. A single bone behaves as in VRM.
 """
@@ -33,19 +33,19 @@ from ..core.vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, mat_apply, sca
 from .spring_collision import Collider, pushed
 
 REFERENCE: Final = 60.0
-"""The frame rate, in 1/s, at which VRM's values have their meaning in continuous time."""
+"""The frame rate at which VRM's values apply unchanged in continuous time, in 1/s."""
 
 NO_DRAG: Final = 1e-12
-"""The smallest drag, and the smallest distance of drag from 1: both ends are limits."""
+"""The smallest drag, and the smallest distance of drag from 1; both extremes are limits."""
 
 
 class Spring(NamedTuple):
-    """The settings of a bone at a frame.
+    """A bone's settings at a frame.
 
     Attributes:
         stiffness: VRM's stiffness.
         drag: VRM's drag, from 0 to 1.
-        gravity: VRM's gravity, its power times its direction, in the space of the simulation.
+        gravity: VRM's gravity, its power times its direction, in simulation space.
         radius: The radius of the tail.
     """
 
@@ -89,10 +89,10 @@ class Pull:
 
     Attributes:
         push: The displacement of VRM's forces in a step, per unit of force, in seconds.
-        keep: The share of the velocity that a step leaves.
-        root: Its square root.
+        keep: The fraction of the velocity left after a step.
+        root: The square root of ``keep``.
         angle: The square of half the decay of a step, (c h / 2)².
-        square: The square of h over the displacement of an acceleration.
+        square: h² divided by the displacement that a unit acceleration makes in a step.
         stiffness: See `Spring`.
         radius: See `Spring`.
     """
@@ -114,16 +114,16 @@ class Pull:
         self.root = sqrt(self.keep)
         self.angle = 0.25 * decay * decay
         self.push = h * lost / drag
-        # An acceleration a moves the tail by a h² in a step without drag, by less with drag.
+        # Without drag, an acceleration a moves the tail by a h² in a step; with drag, by less.
         self.square = decay / lost
         self.stiffness = spring.stiffness
         self.radius = spring.radius
 
     def share(self, size: float) -> float:
-        """Return how far a step moves a bone toward the direction of its forces, as a fraction.
+        """Return how far a bone moves toward the direction of its forces in a step, as a fraction.
 
         Args:
-            size: The displacement by the forces in a step, in lengths of the bone.
+            size: The displacement by the forces in a step, in bone lengths.
         """
         angle = size * self.square - self.angle
         turn = cos(min(sqrt(angle), pi)) if angle >= 0.0 else cosh(sqrt(-angle))
@@ -135,14 +135,14 @@ class Tail:
     """The state of a bone.
 
     Attributes:
-        head: The position of its head.
+        head: The location of its head.
         shift: The last displacement of its head.
         arm: The vector from its head to its tail.
         swing: The last change of that vector.
-        rest: Its direction at rest, a unit vector.
-        turn: Its local rotation, after that of the FK pose.
-        stretch: Its length relative to that at rest, of a bone under uneven scale.
-        weight: The share of a step's forces: half at its start, where they begin.
+        rest: Its rest direction, a unit vector.
+        turn: Its local rotation, applied after that of the FK pose.
+        stretch: Its length relative to its rest length, which uneven scale may change.
+        weight: The fraction of a step's forces that applies: half at the start, where they begin.
     """
 
     __slots__ = ("arm", "head", "rest", "shift", "stretch", "swing", "turn", "weight")
@@ -168,11 +168,11 @@ class Tail:
     def direction(
         self, head: Vec, rest: Vec, size: float, lever: float, pull: Pull, external: Vec
     ) -> Vec:
-        """Return the direction after a step, without colliders.
+        """Return the direction after a step, before collisions.
 
         Args:
-            head: The new position of its head.
-            rest: The new direction at rest, a unit vector.
+            head: The new location of its head.
+            rest: The new rest direction, a unit vector.
             size: The length of the bone.
             lever: The length of the pendulum that it swings as.
             pull: The spring.
@@ -182,7 +182,7 @@ class Tail:
         hx, hy, hz = head
         sx, sy, sz = self.shift
         gx, gy, gz = external
-        rx, ry, rz = self.rest  # The forces are those before the step, at its start.
+        rx, ry, rz = self.rest  # The forces at the start of the step.
         keep, push = pull.keep, self.weight * pull.push
         self.rest, self.weight = rest, 1.0
         shift = (hx - ox, hy - oy, hz - oz)
@@ -205,7 +205,7 @@ class Tail:
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
     def at_start(self, rest: Vec, spring: Spring, external: Vec, is_settling: bool) -> Vec:
-        """Return the direction at the start: of its FK pose, or where its forces point."""
+        """Return the direction at the start: of the FK pose, or of the forces."""
         self.rest = rest
         direction = unit_or(self.arm, rest)
         if not is_settling:
@@ -222,7 +222,7 @@ class Tail:
         dt: float,
         colliders: Sequence[Collider],
     ) -> Vec:
-        """Return the direction after a frame as VRM specifies it; see `vrm_step`."""
+        """Return the direction after a frame by VRM's rule; see `vrm_step`."""
         current = add(self.head, self.arm)
         previous = sub(current, add(self.shift, self.swing))
         spring = spring._replace(gravity=external)
@@ -244,7 +244,7 @@ class Tail:
         self.arm = arm
 
     def carry(self, frame: Frame) -> None:
-        """Carry the state to another place."""
+        """Transform the state by a frame."""
         self.head = point_in(frame, self.head)
         self.shift = mat_apply(frame[0], self.shift)
         self.rest = unit_or(mat_apply(frame[0], self.rest), self.rest)

@@ -1,4 +1,4 @@
-"""Colliders of springs: spheres, capsules, planes and meshes that tails stay out of or in.
+"""Colliders of springs: spheres, capsules, planes and meshes that tails stay out of, or inside.
 
 A bone has a fixed length, so its tail is on a sphere about its head. Where it touches a collider,
 its direction lies on the boundary of a spherical cap: a single step rotates it there.
@@ -23,7 +23,7 @@ from ..core.vectors import (
 from .solid import Solid
 
 SWEEPS: Final = 64
-"""The maximum number of passes over colliders that conflict or whose edges meet."""
+"""The maximum number of passes over colliders, as these may conflict or have edges that meet."""
 
 TOUCHING: Final = 1e-9
 """The penetration at which a tail touches a collider, as a fraction of the bone's length."""
@@ -33,12 +33,12 @@ class Collider:
     """A sphere, capsule or plane.
 
     Attributes:
-        start: The center of a sphere or of a capsule's first end, or a point of a plane.
-        end: The center of a capsule's other end; that of a sphere is its start.
-        normal: The unit normal of a plane, toward the free side.
+        start: The center of a sphere, or of a capsule's first end; or a point of a plane.
+        end: The center of a capsule's other end; for a sphere, the same as ``start``.
+        normal: The unit normal of a plane, toward its free side.
         radius: The radius of a sphere or capsule.
         is_plane: Whether it is a plane.
-        is_inside: Whether tails stay inside a sphere or capsule, instead of outside.
+        is_inside: Whether tails stay inside a sphere or capsule, not outside.
     """
 
     __slots__ = ("end", "is_inside", "is_plane", "normal", "radius", "start")
@@ -74,7 +74,8 @@ class Collider:
     def gap(self, tail: Vec, radius: float) -> tuple[float, Vec]:
         """Return the distance from a tail to the surface, and the direction that increases it.
 
-        The distance is negative on the wrong side. For a tail on the axis, the direction is any.
+        The distance is negative on the wrong side. For a tail on the axis, the direction is
+        arbitrary.
 
         Args:
             tail: The center of the tail.
@@ -99,11 +100,11 @@ class Collider:
         return add(self.start, scaled(along, min(1.0, max(0.0, part))))
 
     def turned(self, head: Vec, direction: Vec, size: float, radius: float) -> Vec:
-        """Return the nearest direction of a bone whose tail touches the collider.
+        """Return the nearest direction of a bone in which its tail touches the collider.
 
         Args:
-            head: The head of the bone.
-            direction: Its direction, whose tail is on the wrong side.
+            head: The bone's head.
+            direction: Its current direction, with its tail on the wrong side.
             size: Its length.
             radius: The radius of its tail.
         """
@@ -115,7 +116,7 @@ class Collider:
             distance = length(to_center)
             axis = unit(to_center) or direction
             reach = self.radius - radius if self.is_inside else self.radius + radius
-            # The law of cosines: of the angle at the head, between the tail and the center.
+            # Law of cosines, for the angle at the head between the tail and the center.
             square = size * size + distance * distance - max(reach, 0.0) ** 2
             cosine = square / (2.0 * size * distance) if distance > 0.0 else 1.0
             if not self.is_inside:
@@ -125,12 +126,12 @@ class Collider:
 
 @final
 class Ground(Collider):
-    """A solid that tails leave only upward, as ropes do: it lifts them by rays.
+    """A solid that tails leave only upward, found by rays, as for ropes.
 
     Attributes:
         solid: The solid.
         up: The direction against gravity, a unit vector.
-        reach: The length of upward rays: that of the strand.
+        reach: The length of upward rays: the strand's length.
     """
 
     __slots__ = ("reach", "solid", "up")
@@ -154,7 +155,7 @@ class Ground(Collider):
         return Ground(solid, unit_or(mix(self.up, other.up, t), other.up), other.reach)
 
     def gap(self, tail: Vec, radius: float) -> tuple[float, Vec]:
-        """Return the distance to the face above a tail, negative, and its normal.
+        """Return the distance to the face above a tail, which is negative, and its normal.
 
         Above the surface, the distance is infinite.
         """
@@ -177,7 +178,7 @@ class Ground(Collider):
 
 
 def _leaning(direction: Vec, axis: Vec, cosine: float) -> Vec:
-    """Return a direction turned toward an axis, so that the cosine of their angle is enough."""
+    """Return a direction turned toward an axis until the cosine of their angle is large enough."""
     cosine = min(1.0, max(-1.0, cosine))
     along = dot(direction, axis)
     if along >= cosine:
@@ -189,13 +190,13 @@ def _leaning(direction: Vec, axis: Vec, cosine: float) -> Vec:
 def cleared(
     head: Vec, direction: Vec, size: float, radius: float, colliders: Sequence[Collider]
 ) -> Vec:
-    """Return the direction of a bone, turned so that its tail penetrates no collider.
+    """Return a bone's direction, turned so that its tail doesn't penetrate any collider.
 
-    If colliders conflict and leave no such direction, they are visited in turn a limited number of
+    If colliders conflict so that no direction is free, they are visited in turn a limited number of
     times. `penetration` returns what remains.
 
     Args:
-        head: The head of the bone.
+        head: The bone's head.
         direction: Its direction, a unit vector.
         size: Its length.
         radius: The radius of its tail.
@@ -214,7 +215,7 @@ def cleared(
 
 
 def penetration(tail: Vec, radius: float, colliders: Sequence[Collider]) -> float:
-    """Return how deep a tail is in the colliders at most; 0 if it is in none."""
+    """Return how deep a tail is in the colliders at most; 0 if it is free."""
     deepest = 0.0
     for collider in colliders:
         deepest = max(deepest, -collider.gap(tail, radius)[0])
@@ -222,9 +223,9 @@ def penetration(tail: Vec, radius: float, colliders: Sequence[Collider]) -> floa
 
 
 def pushed(head: Vec, tail: Vec, size: float, radius: float, colliders: Sequence[Collider]) -> Vec:
-    """Return a tail as VRMC_springBone 1.0 pushes it out of each collider in turn.
+    """Return a tail, pushed out of each collider in turn as in VRMC_springBone 1.0.
 
-    Its length is restored after each push, so that it may remain in a collider.
+    Its length is restored after each push, so it may remain in a collider.
     """
     for collider in colliders:
         gap, outward = collider.gap(tail, radius)

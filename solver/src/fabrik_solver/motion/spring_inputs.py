@@ -1,4 +1,4 @@
-"""The inputs of a strand of springs at frames, and between them."""
+"""The inputs of a strand of springs, at frames and between them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, final
@@ -27,15 +27,15 @@ class Instant(NamedTuple):
     """The inputs of a strand at a frame.
 
     Attributes:
-        world: The frame of the armature, in the space of the simulation: the world, or that of a
-            center, whose axes are orthonormal.
-        chain: The bones, in their FK pose, with their joint limits; the same object while these
-            stay.
+        world: The armature's frame in simulation space. That is world space, or the space of a
+            center with orthonormal axes.
+        chain: The bones in their FK pose, with their joint limits; the same object until these
+            change.
         parent: The frame of the root bone's parent, whatever the chain has.
         springs: The settings of each bone.
-        colliders: The colliders, in the space of the simulation; as many at each frame.
+        colliders: The colliders in simulation space; the same number at each frame.
         is_reset: Whether the strand starts again at this frame.
-        fields: The force fields, in the space of the simulation; as many at each frame.
+        fields: The force fields in simulation space; the same number at each frame.
     """
 
     world: Frame
@@ -49,15 +49,15 @@ class Instant(NamedTuple):
 
 @final
 class Form:
-    """The bones of a strand in their FK pose.
+    """A strand's bones in their FK pose.
 
     Attributes:
-        turns: Of each bone, its unscaled axes in those of its posed parent.
-        aims: Its arm, in these axes.
-        sizes: Its scale.
-        rests: Its arm, in the axes of the root's parent.
-        levers: The length of the pendulum that it forms with all its children, in lengths of the
-            bone.
+        turns: Each bone's unscaled axes, in those of its posed parent.
+        aims: Each bone's arm, in these axes.
+        sizes: Each bone's scale.
+        rests: Each bone's arm, in the axes of the root's parent.
+        levers: The length of the pendulum that each bone forms with all its children, in bone
+            lengths.
     """
 
     __slots__ = ("aims", "levers", "rests", "sizes", "turns")
@@ -77,7 +77,7 @@ class Form:
         self.levers = _levers(rests)
 
     def toward(self, other: "Form", t: float) -> "Form":
-        """Return the form on its way to another."""
+        """Return a form part of the way to another."""
         if self is other or t == 1.0:
             return other
         turns: list[Mat3] = []
@@ -99,7 +99,7 @@ class Moment(NamedTuple):
         root: The position of the root.
         form: The form of the chain.
         springs: The springs.
-        pulls: The springs for a step; empty as VRM specifies.
+        pulls: The springs for a step; empty for VRM's rule.
         colliders: The colliders.
         fields: The force fields.
     """
@@ -113,7 +113,7 @@ class Moment(NamedTuple):
     fields: Sequence[ForceField]
 
     def external(self, i: int, tail: Tail) -> Vec:
-        """Return what pulls a bone from outside, in the unit of `Spring.gravity`."""
+        """Return the external forces on a bone, in the unit of `Spring.gravity`."""
         gravity = self.springs[i].gravity
         if not self.fields:
             return gravity
@@ -124,8 +124,8 @@ class Moment(NamedTuple):
 def _levers(arms: list[Vec]) -> list[float]:
     """Return the length of the pendulum that each bone forms with its children, in bone lengths.
 
-    All mass is at the tails. A rigid strand is then a pendulum of length Σ r² / Σ r, where r are
-    the distances from its head to the tails.
+    All mass is at the tails. So a rigid strand is a pendulum of length Σ r² / Σ r, with the
+    distances r from its head to the tails.
     """
     levers: list[float] = []
     for i, arm in enumerate(arms):
@@ -142,9 +142,9 @@ def _levers(arms: list[Vec]) -> list[float]:
 
 
 def form_of(chain: ChainInput, parent: Mat3) -> Form:
-    """Return the form of a chain, from the axes of its root bone's parent.
+    """Return a chain's form, from the axes of its root bone's parent.
 
-    Bones that don't inherit all from their parent do so here as in the FK pose.
+    Bones that don't inherit everything from their parents do so here as in the FK pose.
     """
     turns: list[Mat3] = []
     aims: list[Vec] = []
@@ -164,7 +164,7 @@ def form_of(chain: ChainInput, parent: Mat3) -> Form:
 
 
 def forms_of(instants: Sequence[Instant]) -> list[Form]:
-    """Return the forms of a chain at all frames: the same object while its FK pose stays."""
+    """Return a chain's forms at all frames: the same object until its FK pose changes."""
     forms: list[Form] = []
     chain = None
     for instant in instants:
@@ -175,12 +175,12 @@ def forms_of(instants: Sequence[Instant]) -> list[Form]:
 
 
 def is_plain(chain: ChainInput) -> bool:
-    """Return whether all bones of a chain inherit their parent's axes unchanged."""
+    """Return whether all bones of a chain inherit their parents' axes unchanged."""
     return all([link.is_plain for link in chain.links])
 
 
 def parent_of(instant: Instant) -> Frame:
-    """Return the axes of the root's parent, at the root, in the space of the simulation."""
+    """Return the axes of the root's parent, located at the root, in simulation space."""
     root = point_in(
         instant.parent, head_in_parent(instant.chain.links[0].bone, instant.chain.channels[0])
     )
@@ -188,10 +188,10 @@ def parent_of(instant: Instant) -> Frame:
 
 
 def fk_joints(parent: Frame, form: Form) -> list[Vec]:
-    """Return the joints in the FK pose, in the space of the simulation.
+    """Return the joints of the FK pose, in simulation space.
 
     Args:
-        parent: The parent's frame, as returned by `parent_of`.
+        parent: The parent's frame, from `parent_of`.
         form: The form of the chain.
     """
     axes, joint = parent
@@ -203,7 +203,7 @@ def fk_joints(parent: Frame, form: Form) -> list[Vec]:
 
 
 def carrying(start: Frame, end: Frame) -> Frame:
-    """Return the transform that carries one frame to another.
+    """Return the transform from one frame to another.
 
     Raises:
         ValueError: If the first frame is singular.
@@ -224,9 +224,9 @@ def _combined(frames: list[Frame], weights: list[float]) -> Frame:
 
 
 def frame_at(around: list[Frame], t: float) -> Frame:
-    """Return the frame between the second and the third of four (Catmull and Rom, 1974).
+    """Return the frame between the second and third of four (Catmull and Rom, 1974).
 
-    Its axes are rotated to the order of the cube of the interval; at its ends, they are exact.
+    Its axes are rotations up to an error of third order in the interval, and exact at its ends.
     """
     if around[0] == around[1] == around[2] == around[3]:
         return around[2]
@@ -241,7 +241,7 @@ def frame_at(around: list[Frame], t: float) -> Frame:
 
 
 def extended(near: Frame, far: Frame, farther: Frame, has_farther: bool) -> Frame:
-    """Return the frame before the near one, extrapolated linearly or, from three, quadratically."""
+    """Return the frame before the near one, extrapolated linearly, or quadratically from three."""
     if has_farther:
         return _combined([near, far, farther], [3.0, -3.0, 1.0])
     return _combined([near, far], [2.0, -1.0])

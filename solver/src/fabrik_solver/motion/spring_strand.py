@@ -1,4 +1,4 @@
-"""Strands of springs, simulated frame by frame (see `spring` for the law of a bone)."""
+"""Strands of springs, simulated frame by frame; `spring` has the law of a bone."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -45,27 +45,26 @@ from .spring_inputs import (
 )
 
 RATE: Final = 120.0
-"""The least number of steps a second; frames are at steps."""
+"""The minimum number of steps per second; every frame is at a step."""
 
 AGREED: Final = 1e-5
-"""The distance between the ends of a loop at which they agree, as a fraction of the strand's
-length."""
+"""How far apart the ends of a loop may be to agree, as a fraction of the strand's length."""
 
 BEYOND: Final = 2
-"""The number of later frames that a frame depends on: the path to it bends toward the next one,
-unless that is a cut, which the frame after it decides."""
+"""How many later frames a frame depends on. The path to it bends toward the next frame, if that
+isn't a cut. Deciding this takes another frame."""
 
 CYCLES: Final = 200
-"""The maximum number of cycles before a loop. Without drag, its ends never agree."""
+"""The maximum number of cycles before a loop. Without drag its ends never agree."""
 
 
 class Mode(NamedTuple):
     """How a strand is simulated.
 
     Attributes:
-        is_steady: Whether it is independent of the frame rate; otherwise as VRM specifies.
-        is_settled: Whether it starts where its forces are in equilibrium, not in its FK pose.
-        is_loop: Whether the last frame continues at the first one.
+        is_steady: Whether it is independent of the frame rate, instead of following VRM's rule.
+        is_settled: Whether it starts with its forces in equilibrium instead of in its FK pose.
+        is_loop: Whether the last frame continues with the first.
         finds_cuts: Whether it starts again where the character is moved elsewhere.
     """
 
@@ -80,13 +79,13 @@ class Strand(NamedTuple):
 
     Attributes:
         rotations: The local rotations of its bones at each frame, four numbers a bone.
-        joints: Its joints at each frame, root first, in the space of the simulation.
-        cuts: The indices of the frames at which it started again.
+        joints: Its joints at each frame, root first, in simulation space.
+        cuts: The indices of the frames at which it starts again.
         size: Its length at the first frame.
-        penetration: How deep a tail is in colliders at most. As VRM specifies, this is ignored.
+        penetration: How deep a tail is in colliders at most. VRM's rule ignores this.
         deepest: The index of the frame with the deepest penetration.
         gap: The distance between the ends of a loop, as a fraction of the strand's length.
-        states: The state of its bones at each frame, from which it can be simulated on.
+        states: The state of its bones at each frame, from which the simulation can go on.
     """
 
     rotations: list[list[float]]
@@ -104,10 +103,11 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int =
 
     Args:
         instants: The inputs, frame by frame.
-        rate: The frame rate, in frames a second.
+        rate: Frames per second.
         mode: How it is simulated.
-        beyond: The number of instants after the last frame. With `BEYOND`, each frame is as in any
-            longer range. A loop doesn't use them: its last frame continues at the first one.
+        beyond: The number of instants after the last frame. With `BEYOND`, each frame is the same
+            as in any longer range. A loop doesn't use them: its last frame continues with the
+            first.
 
     Raises:
         ValueError: If the frames are missing, their bones or colliders differ in number, or a space
@@ -127,19 +127,19 @@ def simulate_on(
 ) -> list[float]:
     """Return the local rotations at a frame, four numbers a bone, simulated on from a state.
 
-    With the inputs of the simulation that had the state, so is the result, but for rounding, and
-    for the frames beside the ends of a loop.
+    With the inputs that led to the state, the result is that of the full simulation, up to
+    rounding. The frames next to the ends of a loop are an exception.
 
     Args:
         instants: The inputs of the frames before, at and after the simulated ones.
-        rate: The frame rate, in frames a second.
+        rate: Frames per second.
         mode: How it is simulated.
         state: The state at the first simulated frame; empty to start there.
         frames: The indices of the first and last simulated frame.
         starts: The indices of the frames at which the strand starts again.
 
     Raises:
-        ValueError: As `simulate` does.
+        ValueError: As in `simulate`.
     """
     simulation = _Simulation(instants, rate, mode._replace(is_loop=False))
     return simulation.run_on(state, *frames, starts)
@@ -148,8 +148,8 @@ def simulate_on(
 def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
     """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
 
-    It jumps in a step longer than the steps before and after it and the strand together: neither
-    its speed nor its size explain it. Steps are those of its two ends.
+    A jump is a step longer than the steps on both sides and the strand together: neither its speed
+    nor its size explains it. Steps are those of the strand's two ends.
     """
     steps = [0.0]
     for a, b in pairwise(shown):
@@ -161,10 +161,10 @@ def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
 
 @final
 class _Simulation:
-    """A strand at a time.
+    """A strand at one time.
 
     Attributes:
-        rate: The frame rate, in frames a second.
+        rate: Frames per second.
         mode: How it is simulated.
         instants: Its inputs at all frames.
         tails: The state of each bone.
@@ -174,7 +174,7 @@ class _Simulation:
         """Take the inputs of all frames.
 
         Raises:
-            ValueError: If they are missing, or numbers of bones or colliders differ.
+            ValueError: If they are missing, or the number of bones or colliders differs.
         """
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")
@@ -199,7 +199,7 @@ class _Simulation:
         self._instant = instants[0]
 
     def run(self, count: int) -> Strand:
-        """Simulate the first frames: the others are only inputs."""
+        """Simulate the first frames; the others are only inputs."""
         starts = {0, *self._cuts()}
         cuts = sorted(starts & {*range(1, count)})
         gap = 0.0
@@ -243,9 +243,9 @@ class _Simulation:
         ]
 
     def _run_in(self, starts: set[int]) -> float:
-        """Repeat the cycle until its ends agree; return their distance.
+        """Repeat the cycle until its ends agree; return how far apart they are.
 
-        The strand ends as it started, in its parent: the character may have walked on.
+        The strand ends as it started in its parent's space: the character may have walked on.
         """
         back = carrying(self._parents[-1], self._parents[0])
         size = sum([length(tail.arm) for tail in self.tails]) or 1.0
@@ -315,7 +315,7 @@ class _Simulation:
     def _around(self, i: int, starts: set[int]) -> list[Frame]:
         """Return the frames of the root's parent before, at and after an interval.
 
-        Across a cut, or beyond the ends, they are extrapolated; those of a loop are of the cycle.
+        Across a cut or beyond the ends, they are extrapolated; in a loop they follow the cycle.
         """
         parents = self._parents
         last = len(parents) - 1
@@ -340,7 +340,7 @@ class _Simulation:
         return [earlier, a, b, later]
 
     def _step_between(self, moment: Moment) -> None:
-        """Advance by a step between frames, where axes aren't needed.
+        """Advance by a step between frames, at which axes aren't needed.
 
         Under uneven scale, bones keep the lengths of the last frame.
         """
@@ -363,7 +363,7 @@ class _Simulation:
             head = add(head, along)
 
     def _step(self, moment: Moment, is_settling: bool, h: float) -> None:
-        """Advance by a step; by 0 seconds only to where the strand starts."""
+        """Advance by a step; 0 seconds only moves the strand to where it starts."""
         form = moment.form
         axes, head = moment.parent, moment.root
         for i, tail in enumerate(self.tails):
@@ -385,10 +385,10 @@ class _Simulation:
             head = add(head, along)
 
     def _shown(self, i: int, parent: Mat3) -> tuple[Mat3, Vec, Vec]:
-        """Return the unscaled axes, the arm in them and the scale that a posed parent leaves.
+        """Return the unscaled axes that a posed parent leaves, the arm in them, and the scale.
 
-        Limits are of a bone's own channels, which depend on what it inherits. Between frames, the
-        armature counts as at the later one.
+        Limits apply to a bone's own channels, which depend on what it inherits. Between frames, the
+        armature is taken at the later frame.
         """
         link, world = self._instant.chain.links[i], self._instant.world[0]
         unscaled, scale = link.unscaled(mat_product(mat_inverse(world), parent))
@@ -424,7 +424,7 @@ class _Simulation:
         return direction
 
     def _cleared(self, moment: Moment, i: int, head: Vec, direction: Vec, axes: Mat3) -> Vec:
-        """Return the direction out of colliders. Under uneven scale, it changes the length."""
+        """Return the direction out of colliders. Under uneven scale, this changes the length."""
         radius, aim = moment.springs[i].radius, length(moment.form.aims[i])
         volume = mat_inverse(axes)
         size = 0.0
@@ -436,7 +436,7 @@ class _Simulation:
         return direction
 
     def _swing(self, i: int, unscaled: Mat3, aim: Vec, direction: Vec) -> Quat:
-        """Return the local rotation, after the FK pose's, that points a bone somewhere."""
+        """Return the local rotation, after the FK pose's, that points a bone in a direction."""
         swing = quat_between(aim, inverse_direction(unscaled, direction), (1.0, 0.0, 0.0))
         constrained = self._instant.chain.constrained
         if constrained and constrained[i].limit is not None:

@@ -1,4 +1,4 @@
-"""The lean of a body on its feet: its lift and tilt to the plane through them, and its bob.
+"""How a body leans on its feet: lift and tilt toward the plane through the feet, and bob.
 
 Everything is in the animated frame of the body: Z up, Y ahead. A critically damped spring smooths
 the lean over time, so that its velocity is continuous.
@@ -12,22 +12,22 @@ from ..core import Frame, frame_in
 from ..core.vectors import ORIGIN, Vec, quat_between, quat_matrix, solve_symmetric
 
 STEEPEST = 1.0
-"""The steepest tilt, as a slope: steeper ones have to be animated (or are noise)."""
+"""The steepest tilt, as a slope. Anything steeper has to be animated, or is noise."""
 
 
 MOST_BEND = 0.7
-"""The largest bend of the spine, as a difference of slopes: a foot may just stand on a stone."""
+"""The largest bend of the spine, as a difference of slopes: a foot may just be on a stone."""
 
 
 class Lean(NamedTuple):
-    """The offset of a body from its animation.
+    """A body's offset from its animation.
 
     Attributes:
-        lift: Upwards, in meters.
+        lift: Upward, in meters.
         right: The slope of the ground to the right.
         ahead: The slope of the ground ahead.
         twist: How much the slope to the right increases from the body to the far end of the spine.
-        bend: How much the slope ahead increases from there to there.
+        bend: How much the slope ahead increases over the same length.
     """
 
     lift: float
@@ -64,21 +64,21 @@ def plane_through(
 ) -> Lean:
     """Return the lean that fits the heights of the feet by least squares.
 
-    Feet nearly in a line do not determine the slope across it, which then stays 0.
+    Feet nearly in a line don't determine the slope across it, which then stays 0.
 
     Args:
-        feet: The positions of the feet, in the body's frame.
-        rests: Their rest positions, in the same order.
+        feet: The locations of the feet, in the body's frame.
+        rests: Their rest locations, in the same order.
         spines: The positions of their legs along the spine (see `gait.WalkingLeg`); None for a
             rigid body.
 
     Returns:
-        The lean; none without any feet.
+        The lean; zero without feet.
     """
     n = len(feet)
     if n == 0:
         return UPRIGHT
-    # Symmetric about the middle of the spine, so that the ridge damps both ends alike.
+    # Symmetric about the middle of the spine, so that the ridge damps both ends equally.
     sides = [2.0 * spine - 1.0 for spine in spines] if spines and any(spines) else [0.0] * n
     places = [(foot[0], foot[1], foot[0] * side) for foot, side in zip(feet, sides, strict=True)]
     x, y, w = (fsum(column) / n for column in zip(*places, strict=True))
@@ -98,17 +98,17 @@ def plane_through(
 
 
 def bend_of_ground(normals: Sequence[Vec], spines: Sequence[float]) -> float:
-    """Return how much the slope ahead is greater under the front feet than under the hind feet.
+    """Return how much steeper the slope ahead is under the front feet than under the hind feet.
 
-    Two feet side by side don't show the slope ahead, but the ground under each does.
+    Two feet side by side don't show the slope ahead, but the ground under each one does.
 
     Args:
-        normals: The normals of the ground at the feet, in the body's frame.
+        normals: The ground normals at the feet, in the body's frame.
         spines: The positions of their legs along the spine.
 
     Returns:
-        The difference of the mean slopes, at most `MOST_BEND`; 0 if either end of the spine has no
-        feet on the ground.
+        The difference of the mean slopes, at most `MOST_BEND`; 0 if an end of the spine has no feet
+        on the ground.
     """
     ends: tuple[list[float], list[float]] = ([], [])
     for (_, y, z), spine in zip(normals, spines, strict=True):
@@ -128,13 +128,13 @@ def _held(slope: float) -> float:
 def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> LeanState:
     """Advance a lean toward a target.
 
-    The exact solution of a critically damped spring, for a time step of any length.
+    This is the exact solution of a critically damped spring, for a time step of any length.
 
     Args:
         current: The current lean.
         target: The target lean.
         frames: The time step.
-        time: The frames in which most of the difference is covered.
+        time: How many frames most of the difference takes.
     """
     rate = 4.0 / time
     fade = exp(-rate * frames)
@@ -149,7 +149,7 @@ def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> Le
 
 
 def lean_between(a: LeanState, b: LeanState, fraction: float) -> Lean:
-    """Return the lean between those of two whole frames (cubic Hermite)."""
+    """Return the lean between two whole frames (cubic Hermite)."""
     u, v = fraction, 1.0 - fraction
     from_a, from_b = v * v * (1.0 + 2.0 * u), u * u * (3.0 - 2.0 * u)
     out_of, into = u * v * v, -u * u * v
@@ -162,10 +162,10 @@ def lean_between(a: LeanState, b: LeanState, fraction: float) -> Lean:
 
 
 def leaned(body: Frame, lean: Lean, bob: float = 0.0, spine: float = 0.0) -> Frame:
-    """Return the frame of a leaning body for a leg attached at a position along its spine.
+    """Return a leaning body's frame, for a leg attached somewhere along its spine.
 
     Args:
-        body: Its animated frame in the world.
+        body: The body's animated frame, in world space.
         lean: Its lean.
         bob: Its additional height.
         spine: The position along the spine, from 0 to 1.

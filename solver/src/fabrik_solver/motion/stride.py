@@ -1,4 +1,4 @@
-"""Strides: how a foot steps at the speed of its body, so that it stays within reach."""
+"""Strides: how a foot steps at its body's speed so that it stays within reach."""
 
 from math import hypot, inf, sqrt
 from typing import Final, NamedTuple
@@ -8,28 +8,30 @@ from .gait import WalkingLeg, WalkSettings
 
 LAND: Final = 0.94
 LOSE: Final = 0.97
-"""Shares of a leg's reach: a foot lands up to the first, and must step from the second on."""
+"""Fractions of a leg's reach: a foot lands within the first, and must step beyond the second."""
 
 SPRAWL: Final = 0.45
-"""The sine of the largest angle of a leg fore and aft for which the body sinks: 27 degrees, as in
-running animals. For longer strides, steps take less time."""
+"""Sine of the largest fore-and-aft angle of a leg for which the body sinks: 27°, as in running
+animals. Longer strides take quicker steps instead."""
 
 NARROW: Final = 1e-6
-"""The sine of the angle to straight ahead up to which no leg crosses another."""
+"""Sine of the angle from straight ahead within which no leg crosses another."""
 
 LOWEST: Final = 0.2
-"""The least height of a leg's root above its foot, if it does not rest lower, in reaches."""
+"""The least height of a leg's root above its foot, unless it rests lower, as a fraction of the
+reach."""
 
 
 class Stride(NamedTuple):
-    """How a foot steps at the speed of its body.
+    """How a foot steps at its body's speed.
 
     Attributes:
-        middle: The offset of the stride's middle from its rest position, in the world. A leg that
-            rests far behind its root can't trail any further, and so steps farther ahead.
-        limit: The distance from there at which it steps.
-        lead: How far ahead of there it lands, in the world.
-        spare: How far the body can move beyond the limit until the leg is straight.
+        middle: The offset from the foot's rest position to the middle of the stride, in world
+            space. A leg that rests far behind its root can't trail any farther, so it steps farther
+            ahead.
+        limit: The distance from the middle at which it steps.
+        lead: How far ahead of the middle it lands, in world space.
+        spare: How far the body can move beyond the limit before the leg is straight.
     """
 
     middle: Vec
@@ -44,13 +46,13 @@ STANDING: Final = Stride(ORIGIN, inf, ORIGIN, inf)
 def stride_of(
     leg: WalkingLeg, settings: WalkSettings, out: Vec, inward: Vec, velocity: Vec, others: int
 ) -> Stride:
-    """Return the stride of a foot, within reach and on its own side of the body.
+    """Return a foot's stride, within reach and on its own side of the body.
 
     Args:
         leg: Its leg.
         settings: The settings of the walk.
-        out: The vector from the leg's root to the foot's rest position, in the world.
-        inward: The vector from there to the plane between the left and the right feet.
+        out: The vector from the leg's root to the foot's rest position, in world space.
+        inward: The vector from there to the plane between the left and right feet.
         velocity: The velocity of that position relative to the foothold, per frame.
         others: The number of other groups that step in turn.
     """
@@ -61,13 +63,14 @@ def stride_of(
     step = speed * settings.duration
     back, front = _room(leg, settings, out, direction)
     waiting = far + step * others
-    # To the side a leg would cross the one opposite. It does so only if the body is too fast.
+    # Stepping sideways, a leg would cross the opposite one. It only does so if the body is too
+    # fast.
     slope, wide = dot(inward, direction), dot(inward, inward)
     if slope > NARROW * sqrt(wide):
         front = min(front, max(0.95 * wide / slope, waiting - back))
     elif slope < -NARROW * sqrt(wide):
         back = min(back, max(-0.95 * wide / slope, waiting - front))
-    # In proportion to speed: a body that hardly moves stands on its rest positions.
+    # In proportion to speed: a body that hardly moves stands in its rest positions.
     fraction = min(1.0, 4.0 * step / far)
     middle = fraction * min(max(0.0, waiting - back), 0.9 * front)
     limit = max(min(far, 0.5 * (back + middle)), 1e-6 * leg.reach)
@@ -76,7 +79,7 @@ def stride_of(
 
 
 def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, direction: Vec) -> tuple[float, float]:
-    """Return how far behind and ahead of its rest position a foot can be within reach."""
+    """Return how far behind and ahead of its rest position a foot stays within reach."""
     along, square = dot(out, direction), dot(out, out)
     reach, landing = losing_reach(leg, settings), landing_reach(leg, settings)
     back = along * along + reach * reach - square
@@ -88,7 +91,7 @@ def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, direction: Vec) -> 
 
 
 def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: int) -> float:
-    """Return the greatest height of a leg's root above its foot at which the stride is in reach.
+    """Return the greatest height of a leg's root above its foot that keeps the stride within reach.
 
     Args:
         leg: The leg.
@@ -106,22 +109,22 @@ def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: i
 
 
 def least_height(leg: WalkingLeg) -> float:
-    """Return the least height of a leg's root above its foot, whatever its reach needs."""
+    """Return the least height of a leg's root above its foot, whatever its reach requires."""
     return min(LOWEST * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
 
 
 def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
-    """Return the distance from the leg's root within which a foot lands."""
+    """Return how far from its leg's root a foot may land."""
     return (LAND - settings.bob) * leg.reach
 
 
 def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
-    """Return the distance from the leg's root at which a foot is out of reach."""
+    """Return how far from its leg's root a foot is out of reach."""
     return (LOSE - settings.bob) * leg.reach
 
 
 def time_left(foothold: Vec, root: Vec, away: Vec, reach: float) -> float:
-    """Return the frames until a foot is out of reach, at a constant velocity.
+    """Return how many frames remain until a foot is out of reach, at constant velocity.
 
     Args:
         foothold: The foothold.
@@ -134,5 +137,5 @@ def time_left(foothold: Vec, root: Vec, away: Vec, reach: float) -> float:
     room = reach * reach - dot(out, out)
     if room <= 0.0:
         return 0.0
-    # |out + t away| = reach; the speed is that of a body moving away for good.
+    # Solves |out + t away| = reach for t > 0.
     return inf if square < 1e-24 * room else (sqrt(along * along + square * room) - along) / square

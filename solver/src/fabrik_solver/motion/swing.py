@@ -8,18 +8,18 @@ from .footfall import eased, hump
 from .foothold import Cast
 
 SAMPLES: Final = 16
-"""The number of parts into which a foot's path is divided to sample the ground below."""
+"""How many parts a foot's path has, for sampling the ground below."""
 
 WAITS: Final = (0.0, 0.12, 0.24, 0.36)
-"""The fractions of a step's duration to try for only rising, or only coming down."""
+"""Fractions of a step's duration to try for only rising, or only coming down."""
 
 
 FLAT: Final = 1e-3
-"""The least height of an obstacle, as a fraction of the greatest arc height."""
+"""The lowest obstacle that counts, as a fraction of the greatest arc height."""
 
 
 def _time_at(fraction: float) -> float:
-    """Return the time from 0 to 1 at which a foot has covered a fraction of its path."""
+    """Return the time, from 0 to 1, at which a foot has covered this fraction of its path."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
@@ -28,7 +28,7 @@ def _time_at(fraction: float) -> float:
 
 
 TIMES: Final = tuple([_time_at(i / SAMPLES) for i in range(SAMPLES + 1)])
-"""The times at which a foot passes these positions, as fractions of the time of its forward
+"""When a foot passes each sample of its path, as fractions of the duration of its forward
 motion."""
 
 
@@ -46,7 +46,7 @@ def arc_over(
     """Return the arc of least acceleration between two footholds that clears the obstacles.
 
     An obstacle next to a foothold would need a very high arc. Instead the foot rises before it
-    moves ahead, or comes down after, and moves ahead in less time.
+    moves ahead, or comes down afterwards, and moves ahead in less time.
 
     Args:
         cast: Casts a ray.
@@ -58,7 +58,7 @@ def arc_over(
         sole: How far the sole extends beyond the foot's position, along its path.
     """
     far = length(sub(end, start))
-    # The edge of an obstacle may be anywhere up to the next ray.
+    # An obstacle's edge may be anywhere up to the next ray.
     around = 1 + (ceil(min(sole / far, 1.0) * SAMPLES) if far > 0.0 else 0)
     most = max(least, min(most, _free(cast, start, rise, most), _free(cast, end, rise, most)))
     slope = dot(sub(end, start), rise) / SAMPLES
@@ -97,6 +97,6 @@ def _arc(over: list[tuple[float, float]], late: float, early: float, least: floa
 
 
 def _effort(arc: Arc, far: float) -> float:
-    """Return the largest accelerations, vertical plus horizontal, at a step duration of 1."""
+    """Return the largest vertical plus the largest horizontal acceleration, at a step time of 1."""
     ahead = 1.0 - arc.late - arc.early
     return 24.0 * arc.height + 5.8 * far / (ahead * ahead)

@@ -4,13 +4,13 @@ The input is the feet relative to a root that stays in place, as in an in-place 
 from sample to sample, the root translates and rotates over level ground. All steps are a single
 linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
 contact, plus the squared changes of the root's velocity. While a foot is in contact, the latter are
-negligible. In a flight phase only they apply and interpolate the velocity. In a loop, the last step
-is adjacent to the first. Iterative reweighting refines the weights: a foot that swings low then has
-little weight.
+negligible. In a flight phase only they apply, and interpolate the velocity. In a loop, the last
+step is adjacent to the first. Iterative reweighting refines the weights, so that a foot that swings
+low has little weight.
 
-This finds only a local minimum. The iteration starts from the contact weights and, if the feet
-mostly stand as animated, also from a root that stays in place. If both fit about equally well, the
-latter is nearer to the clip.
+This finds only a local minimum. The iteration starts from the contact weights. If the feet mostly
+stand as animated, it also starts from a root that stays in place. If both fit about equally well,
+the latter is closer to the clip.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from .easing import smooth
 from .planar import STILL, Planar
 
 FLOOR_QUANTILE: Final = 0.05
-"""The quantile of heights at the floor: clips have outliers, rounded soles roll, and running feet
-penetrate the ground."""
+"""The quantile of heights that is the floor, because clips have outliers, rounded soles roll,
+and running feet penetrate the ground."""
 
 FLAT: Final = 0.02
-"""The largest height difference between the points of a flat sole, in leg lengths."""
+"""Maximum height difference between the points of a flat sole, in leg lengths."""
 
 FLAT_SHARE: Final = 0.1
-"""The minimum fraction of samples with a flat sole from which to determine the floor.
+"""Minimum fraction of samples with a flat sole to determine the floor from these.
 
-The tip of a pitched foot is only estimated and may be far below the floor."""
+The tip of a pitched foot is only estimated, and may be far below the floor."""
 
 FLOOR_WINDOW: Final = 1.4
-"""The time window of the floor, in seconds. The ground of motion captures drifts, and each foot has
-a stance phase within the window."""
+"""The time window of the floor, in seconds. The ground of motion captures drifts, and each foot
+has a stance phase within the window."""
 
 MAX_FLOOR_RISE: Final = 0.15
-"""The largest height of the floor above its lowest height, in leg lengths. A higher foot is in the
+"""Maximum height of the floor above its lowest height, in leg lengths. A higher foot is in the
 air."""
 
 MAX_SOLE_RISE: Final = 0.03
-"""The largest height of a point's floor above the floor of its foot, in leg lengths. The sole is
+"""Maximum height of a point's floor above the floor of its foot, in leg lengths. The sole is
 estimated from the joints."""
 
 ON_FLOOR: Final = 0.01
-"""The height above the floor up to which a point is in full contact, in leg lengths."""
+"""Maximum height above the floor of a point in full contact, in leg lengths."""
 
 OFF_FLOOR: Final = 0.04
 """The height above which a point has no contact, in leg lengths."""
 
 IN_FLOOR: Final = 0.05
-"""The depth below the floor up to which a point is in full contact, in leg lengths."""
+"""Maximum depth below the floor of a point in full contact, in leg lengths."""
 
 UPWARD: Final = 3.0
 """The vertical speed at which the weight of a point is halved, in leg lengths per second."""
@@ -67,8 +67,8 @@ ITERATIONS: Final = 8
 """The number of reweighting iterations."""
 
 SWING: Final = 1.0
-"""A low foot swings if it is faster over the floor than this, in leg lengths per second, and than
-the body on average."""
+"""Minimum speed over the floor of a low foot that swings, in leg lengths per second. It must
+also be faster than the body on average."""
 
 SMOOTHING: Final = 0.003
 """The time over which the velocity is smoothed while a point is in full contact, in seconds."""
@@ -77,19 +77,19 @@ MIN_WEIGHT: Final = 1e-9
 """The weight that regularizes the equations."""
 
 STRAIGHT: Final = radians(10.0)
-"""The minimum rotation of a turn within a clip: feet twist at toe-off, and bodies sway."""
+"""Minimum rotation of a turn within a clip, because feet twist at toe-off and bodies sway."""
 
 MAX_TURN_SLIDE: Final = 0.8
-"""The largest slide of an accepted turning path, relative to that of a straight path."""
+"""Maximum slide of an accepted turning path, relative to that of a straight path."""
 
 MOSTLY: Final = 0.5
-"""The largest fraction of contacts that slip with the root in place, if feet mostly stand."""
+"""Maximum fraction of contacts that slip with the root in place, if feet mostly stand."""
 
 NEARER_MISFIT: Final = 1.2
-"""The largest misfit of the solution started with the root in place, relative to the other one."""
+"""Maximum misfit of the solution started with the root in place, relative to the other one."""
 
 LOOP_TOLERANCE: Final = 0.02
-"""The largest distance between points at the ends of a loop, in leg lengths."""
+"""Maximum distance between points at the ends of a loop, in leg lengths."""
 
 
 class Steps(NamedTuple):
@@ -109,7 +109,8 @@ class Steps(NamedTuple):
 
 
 Stance = tuple[int, range]
-"""A stance phase: the index of the foot, and the steps from sample to sample in which it stands."""
+"""A stance phase: the index of the foot, and the steps from sample to sample during which it
+stands."""
 
 Rate = tuple[float, float, float]
 """The velocity of the root at the middle of the body: along X, along Y, and about Z, per second.
@@ -145,9 +146,9 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
 
 
 def _all_slides(steps: Steps, path: Sequence[Planar]) -> list[float]:
-    """Return the slides on a path of its stance phases and of the in-place clip's.
+    """Return the slides on a path, of its stance phases and of those of the in-place clip.
 
-    Otherwise a path would seem better because it mistakes feet that it makes slide for swinging.
+    Otherwise a path would seem better if it mistook feet that it makes slide for swinging feet.
     """
     still = stances_of(steps, [STILL] * len(path))
     return slides_of(steps, path, [*stances_of(steps, path), *still])
@@ -196,7 +197,7 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[Stance]:
 def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[Stance]) -> list[float]:
     """Return the slide of each stance phase: the largest distance between two of its samples.
 
-    Only the standing points slide. They take turns while the foot rolls from heel to toe.
+    Only standing points count. They take turns while the foot rolls from heel to toe.
 
     Args:
         steps: The feet.
@@ -310,9 +311,9 @@ def _refined(
     is_loop: bool,
     use_turn: bool,
 ) -> list[Rate]:
-    """Return the velocities from iterative reweighting of contacts, beginning with some weights."""
+    """Return the velocities from iterative reweighting of contacts, starting with some weights."""
     count = len(weights)
-    # A loop is extended by half of it at both ends.
+    # A loop is extended by half its length at both ends.
     around = count // 2 if is_loop else 0
     order = [i % count for i in range(-around, count + around)]
     rates: list[Rate] = []
@@ -363,7 +364,7 @@ def _lever(steps: Steps, i: int, p: Vec, q: Vec) -> tuple[float, float]:
 def _solved(
     steps: Steps, weights: Sequence[Sequence[Point]], order: Sequence[int], use_turn: bool
 ) -> list[Rate]:
-    """Return the least-squares velocities, for steps in an order."""
+    """Return the least-squares velocities of steps in a certain order."""
     leg = steps.leg
     spans = [b - a for a, b in pairwise(steps.times)]
     size = 3 * len(order)
@@ -402,7 +403,7 @@ def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
     It uses L D Lᵀ factorization in place.
 
     Args:
-        rows: Of each row of the matrix, the three elements before the diagonal, and the diagonal.
+        rows: For each row of the matrix, the three elements before the diagonal, and the diagonal.
         right: The right-hand side.
     """
     count = len(right)

@@ -23,7 +23,7 @@ def next_to_step(
     """Return the feet to lift while all are in stance; empty if no step is due.
 
     They belong to the next group in turn with a foot beyond its limit. A group about to leave its
-    reach during that step goes first.
+    reach during that step takes precedence.
 
     Args:
         feet: All feet.
@@ -77,7 +77,7 @@ def step_duration(
     frames = max(frames, 1e-3)
     left = sorted(_least(of_group(feet, other), substep, settings) for other in groups - {group})
     soon = min([time / (turn + 1) for turn, time in enumerate(left)], default=inf)
-    # A foot almost out of reach doesn't hurry the others: it lands early.
+    # A foot almost out of reach doesn't hurry the others, because it lands early.
     return max(min(frames, soon), min(frames, 1.0))
 
 

@@ -1,12 +1,11 @@
-"""Walking: plans the steps of an animated body, frame by frame.
+"""Walking: plan the steps of an animated body, frame by frame.
 
-A foot stays in stance until its distance from its rest position exceeds a threshold. It then steps
-to where its rest position will be. The legs of a group step together, one group at a time. A step
-depends only on the present and the past, so a single pass over the frames suffices. The result is a
-`gait.RecordedWalk`.
+A foot stays in stance until it is too far from its rest position. It then steps to where its rest
+position will be. The legs of a group step together, one group at a time. A step depends only on the
+present and the past, so one pass over the frames is enough. The result is a `gait.RecordedWalk`.
 
-Reach has priority over rhythm: a foot about to leave its leg's reach is lifted immediately, and
-feet in the air land early. Steps begin early enough, and are short enough, to make this rare.
+Reach has priority over rhythm: a foot about to leave its leg's reach is lifted at once, and feet in
+the air land early. Steps start early enough, and are short enough, to make this rare.
 """
 
 from collections.abc import Sequence
@@ -39,20 +38,21 @@ from .turns import next_to_step, of_group, step_duration, stepping_along
 from .walking_foot import Substep, WalkingFoot, update_feet
 
 HIGH: Final = 0.5
-"""The largest height to which a leg lifts its foot over obstacles, as a fraction of its reach."""
+"""The greatest height to which a foot is lifted over obstacles, as a fraction of its leg's
+reach."""
 
 SOLE: Final = 0.03
-"""Half the width of the sole of a foot that swings over an obstacle, as a fraction of the leg's
-reach. It is half a hoof or a paw."""
+"""Half the width of a sole that swings over an obstacle, as a fraction of the leg's reach. This is
+half a hoof or a paw."""
 
 SINK: Final = 0.25
-"""How far the body may sink for a foot without ground in reach, as a fraction of the reach."""
+"""How far the body may sink for a foot that can't reach the ground, as a fraction of the reach."""
 
 TICK: Final = 0.05
-"""The largest movement of a leg's root in a substep, as a fraction of its reach."""
+"""How far a leg's root may move in a substep, as a fraction of its reach."""
 
 MOST: Final = 32
-"""The maximum number of substeps of a frame."""
+"""The maximum number of substeps per frame."""
 
 
 class StepPlanner:
@@ -90,7 +90,7 @@ class StepPlanner:
         self.lean_states = [self.state]
 
     def step(self, settings: WalkSettings, body: Frame, cast: Cast, grounds: Grounds) -> None:
-        """Advance by a whole frame. The arguments are those of the new frame."""
+        """Advance by a whole frame; the arguments are those of the new frame."""
         self.settings = settings
         self.frame += 1
         is_teleport = self._is_teleport(body, grounds)
@@ -118,7 +118,7 @@ class StepPlanner:
         self.lean_states.append(self.state)
 
     def record(self) -> RecordedWalk:
-        """Return the walk so far, in which feet in the air land as planned."""
+        """Return the walk so far, with feet in the air landing as planned."""
         falls = tuple((*foot.falls, *([foot.next] if foot.next else ())) for foot in self.feet)
         return RecordedWalk(self.start, falls, tuple(self.lean_states))
 
@@ -147,10 +147,10 @@ class StepPlanner:
         self.before = {f.ground: grounds(f.ground) for f in falls if f.ground != STILL}
 
     def _start_in_stride(self, body: Frame, cast: Cast, grounds: Grounds) -> None:
-        """Place the feet in mid-stride if the body moves from the start, as in cycles.
+        """Place the feet in mid-stride if the body moves from the start, as in a cycle.
 
         Args:
-            body: The animated frame of the body a frame later.
+            body: The body's animated frame one frame later.
             cast: Casts rays at the ground of that frame.
             grounds: The frames of the grounds at that frame.
         """
@@ -228,7 +228,7 @@ class StepPlanner:
         )
 
     def _target_lean(self, substep: Substep) -> Lean:
-        """Return the lean of the body at rest on its feet, low enough for all of them to reach."""
+        """Return the lean of the body at rest on its feet, low enough for all feet to reach."""
         if not self.settings.leans:
             return UPRIGHT
         back = inverse(substep.body)
@@ -247,7 +247,7 @@ class StepPlanner:
         ]
         tilt = self.settings.tilt
         bend = tilt * bend_of_ground(normals, [leg.spine for leg in legs])
-        # The spine as a whole has the slope from the hind feet to the front feet.
+        # The spine as a whole slopes like the line from the hind feet to the front feet.
         lean = Lean(
             self.settings.height * plane.lift,
             tilt * plane.right,
@@ -259,7 +259,7 @@ class StepPlanner:
         sunk, lowest = inf, -inf
         for foot in self.feet:
             leg, speed = foot.leg, length(foot.velocity)
-            # A foot without ground is assumed to stand on the plane of the others.
+            # A foot without ground is assumed to be on the plane of the others.
             x, y, z = positions.get(foot, leg.rest)
             if foot not in positions:
                 z += plane.lift + plane.right_at(leg.spine) * x + plane.ahead * y
@@ -267,7 +267,7 @@ class StepPlanner:
             drop = z - leg.root[2] - slope
             sunk = min(sunk, drop + root_height(leg, self.settings, speed, other_groups))
             lowest = max(lowest, drop + least_height(leg))
-        # A foot far below lowers the body, but not into the ground of other feet.
+        # A foot far below lowers the body, but not into the ground of the other feet.
         return lean._replace(lift=min(lean.lift, max(sunk, lowest)))
 
     # Steps
@@ -306,7 +306,7 @@ class StepPlanner:
         foot.put(fall, aim, substep.grounds)
 
     def _step_at_once(self, substep: Substep, overdue: Sequence[WalkingFoot]) -> None:
-        """Land the feet in the air, then lift the feet about to leave their reach."""
+        """Land the feet in the air, then lift those about to leave their reach."""
         for foot in self.feet:
             if foot.next is not None:
                 self._land_early(substep, foot, foot.next)
@@ -315,8 +315,8 @@ class StepPlanner:
             members = of_group(self.feet, groups[0])
             self._begin_step(substep, stepping_along(members, substep, self.settings))
             return
-        # Groups must not step together, so each gets a part of the time until the next substep,
-        # which may be a shorter one.
+        # Groups must not step together. So each gets a part of the time until the next substep,
+        # which may be a short one.
         interval = min(substep.passed, 1.0 / MOST) / len(groups)
         for turn, group in enumerate(groups):
             lift, land = substep.time + turn * interval, substep.time + (turn + 1) * interval
@@ -347,11 +347,11 @@ class StepPlanner:
             lift: The time of toe-off.
             land: The time of landing.
             aim: The desired foothold, in world space.
-            coming: The movement of the leg's root until landing.
+            coming: How far the leg's root moves until landing.
             fraction: The completed fraction of a whole step.
         """
         leg, last = foot.leg, foot.falls[-1]
-        lift = max(lift, last.land)  # The landing may be later by rounding.
+        lift = max(lift, last.land)  # Rounding may put the landing later.
         carry = carried(last.ground, substep.grounds, substep.whole)
         above = self.settings.ray_height * leg.reach
         root = point_in(carry, add(foot.root, coming))

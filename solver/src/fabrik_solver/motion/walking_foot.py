@@ -1,4 +1,4 @@
-"""The state of the feet of a walk while its steps are planned, updated at each substep."""
+"""A walk's feet while its steps are planned, updated at each substep."""
 
 from collections.abc import Sequence
 from math import fsum, inf
@@ -22,7 +22,7 @@ class Substep(NamedTuple):
 
     Attributes:
         time: The time, in frames.
-        passed: The frames since the previous substep.
+        passed: How many frames have passed since the previous substep.
         body: The animated frame of the body in world space.
         up: The up direction of the leaning body, a unit vector in world space.
         ahead: The forward direction of the leaning body, also a unit vector.
@@ -49,13 +49,13 @@ class WalkingFoot:
         leg: Its leg.
         falls: Its footfalls so far.
         aim: The desired foothold of the last footfall, in the space of its ground.
-        next: The footfall to which it swings, as planned at toe-off.
+        next: The footfall that it swings to, as planned at toe-off.
         home: Its current rest position, in world space.
-        place: The current position of its last footfall, in world space.
-        root: The current position of its leg's root, in world space.
+        place: The current location of its last footfall, in world space.
+        root: The current location of its leg's root, in world space.
         velocity: The velocity of `home` relative to `place`, per frame, along the ground.
         away: The velocity of `root` relative to `place`, per frame, in any direction.
-        quiet: For how many frames the velocity has been almost 0.
+        quiet: How many frames the velocity has been almost 0.
         stride: Its stride at this speed.
     """
 
@@ -103,7 +103,7 @@ class WalkingFoot:
         return self.next or self.falls[-1]
 
     def put(self, fall: Footfall, aim: Vec, grounds: Grounds) -> None:
-        """Put it in stance at a footfall that was planned for an aim in world space."""
+        """Put it in stance at a footfall that was planned for this aim, in world space."""
         self.falls.append(fall)
         moved = fall.ground != STILL
         self.aim = point_in(inverse(grounds(fall.ground)), aim) if moved else aim
@@ -114,7 +114,7 @@ class WalkingFoot:
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
     def phased(self, turns: Sequence[int], settings: WalkSettings) -> Vec:
-        """Return its mid-stride offset from its rest position, by its turn in the cycle.
+        """Return its mid-stride offset from its rest position, depending on its turn in the cycle.
 
         Args:
             turns: The groups in the order of their next steps.
@@ -129,7 +129,7 @@ class WalkingFoot:
         fraction = turns.index(self.leg.group) / len(turns)
         along = min(lead_length, fraction * cycle - stride.limit)
         middle = add(stride.middle, scaled(self.velocity, along / speed))
-        # A body that hardly moves stands on its rest positions.
+        # A body that hardly moves stands in its rest positions.
         return scaled(middle, smooth(step / (settings.threshold * self.leg.reach)))
 
     def off(self, substep: Substep) -> float:
@@ -139,11 +139,11 @@ class WalkingFoot:
         return length(across(sub(add(self.home, self.stride.middle), aim), substep.up))
 
     def is_there(self, substep: Substep, settings: WalkSettings) -> bool:
-        """Return whether a step would end where the foot already stands."""
+        """Return whether a step would end where the foot is standing already."""
         return self.off(substep) <= SETTLED * settings.threshold * self.leg.reach
 
     def time_left(self, substep: Substep, settings: WalkSettings) -> float:
-        """Return the frames until it leaves its leg's reach at constant velocities."""
+        """Return how many frames remain until it leaves its leg's reach, at constant velocities."""
         if self.is_there(substep, settings):
             return inf
         return time_left(self.place, self.root, self.away, losing_reach(self.leg, settings))
@@ -161,14 +161,14 @@ def update_feet(
 
     Args:
         feet: The feet.
-        substep: The substep, without the body's up and forward directions.
+        substep: The substep, still without the body's up and forward directions.
         settings: The settings of the walk.
         lean: The body's lean.
         other_groups: The number of other groups that take turns.
-        is_moving: Whether the previous positions are valid, for the velocities.
+        is_moving: Whether previous locations can be used for velocities.
 
     Returns:
-        The substep, with these directions.
+        The substep with these directions.
     """
     spines = {foot.leg.spine for foot in feet}
     bodies = {spine: leaned(substep.body, lean, spine=spine) for spine in (0.0, *spines)}
@@ -189,8 +189,8 @@ def update_feet(
             slow = length(foot.velocity) * settings.duration < far
             foot.quiet = foot.quiet + substep.passed if slow else 0.0
         foot.home, foot.root, foot.place = home, root, position
-        # At the height of the foothold, under a body that has sunk completely. A stride cut short
-        # while the body still sinks would hurry the other legs.
+        # At the height of the foothold, under a body that has sunk completely. Otherwise a sinking
+        # body would cut the stride short and hurry the other legs.
         deep = dot(sub(root, position), substep.up)
         if settings.leans:
             deep = min(deep, root_height(leg, settings, length(foot.velocity), other_groups))

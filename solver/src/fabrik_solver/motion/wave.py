@@ -19,11 +19,11 @@ class Wave(NamedTuple):
     """The settings of a wave.
 
     Attributes:
-        amplitude: The largest rotation of a bone relative to its parent, in radians.
+        amplitude: Maximum rotation of a bone relative to its parent, in radians.
         wavelength: The wavelength, in lengths of the chain.
-        turns: The phase in waves that have passed the root: speed times time, plus an offset.
-        falloff: From -1, where the tip is still and the root has the full amplitude, to 1, where
-            the root is still. At 0, all bones have the full amplitude.
+        turns: The phase, in waves that have passed the root: speed times time, plus an offset.
+        falloff: At -1 the tip is still and the root has the full amplitude; at 1 it is the other
+            way round. At 0 all bones have the full amplitude.
         direction: The plane of the wave, as an angle about each bone's local Y axis; 0 rotates
             about the X axis.
         noise: The fraction of noise: 0 is a sine, 1 only noise.
@@ -43,8 +43,8 @@ def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
     """Return the posture of a chain that waves on top of its FK pose.
 
     Each bone rotates about its local X and Z axes. The wave travels from the root to the tip. Its
-    phase is measured in the lengths of the bones in the FK pose, so that it doesn't depend on their
-    number. The rotation of a bone doesn't scale with its length.
+    phase is measured along the bones in the FK pose, so that it doesn't depend on their number. The
+    rotation of a bone doesn't scale with its length.
 
     Args:
         chain: The bones and their FK pose.
@@ -73,7 +73,7 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
     rotations: list[Vec] = []
     at = 0.0
     for i, part in enumerate(lengths):
-        # The middle of the bone; by the number of bones if they have no length.
+        # At the middle of the bone, or by the number of bones if they have no length.
         position = (at + 0.5 * part) / size if size > 0.0 else (i + 0.5) / len(lengths)
         at += part
         angle = wave.amplitude * _share(position, wave.falloff)

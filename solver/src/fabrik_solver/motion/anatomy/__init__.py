@@ -1,6 +1,6 @@
-"""Recognizing the anatomy of a skeleton by its names and shape.
+"""Recognizing the anatomy of a skeleton from its names and shape.
 
-`naming` reads the names, `figure` finds the side of each bone in a pose.
+`naming` reads the names, `figure` determines the side of each bone in a pose.
 """
 
 from .chain import is_segment

@@ -19,9 +19,8 @@ class Chain:
     Attributes:
         path: Its bones, root first.
         heads: Their heads, and the tail of the last bone if the chain stands on it.
-        parts: The part of the body that each bone's name means.
-        kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for anything else that is named, else
-            empty.
+        parts: The part of the body that each bone's name stands for.
+        kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for other names, otherwise empty.
         halves: Whether each bone is the second half of a bone split for twisting.
         stands: Whether it is a leg without a foot, standing on the tail of its last bone.
         size: Its length.
@@ -30,9 +29,8 @@ class Chain:
     """
 
     def __init__(self, figure: Figure, start: int) -> None:
-        """Read names and shape."""
         self.figure, self.side = figure, figure.side[start]
-        # It ends where the trunk continues below it, as below a trunk bone that is off the median
+        # The chain ends where the trunk continues, as below a trunk bone that is off the median
         # plane by chance.
         beyond = figure.line(start)[1:]
         # If a bone carries the other side, so do the bones above it.
@@ -40,7 +38,7 @@ class Chain:
         self.path = [start] if mixed else [start, *beyond]
         bones, names = figure.bones, figure.names
         while len(self.path) > 1 and names.is_twist(self.path[-1]):
-            self.path.pop()  # Twist bones end no limb.
+            self.path.pop()  # A limb doesn't end with twist bones.
         del self.path[_held(names, self.path) :]
         self.trunk = bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
@@ -72,9 +70,9 @@ class Chain:
         return -1
 
     def _start(self, lower: int) -> int:
-        """Return the start of the bone below a knee or elbow, if only its twist bone has its name.
+        """Return the start of the bone below a knee or elbow if only its twist bone has its name.
 
-        The bone itself then has the name of the whole limb, like the bone before it.
+        The bone itself then has the name of the whole limb, like the preceding bone.
         """
         above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
         is_split = len(above) > 1 and not self.bends(lower)
@@ -83,7 +81,7 @@ class Chain:
     def upper(self, lower: int) -> int:
         """Return the index of the first bone of a limb, from the bone below its knee or elbow.
 
-        A bone split for twisting may have any number of parts, which needn't be exactly in line.
+        A bone that is split for twisting may have any number of parts, not always exactly in line.
         """
         named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
         first = named[0] if named else lower - 1
@@ -152,14 +150,14 @@ class Chain:
 
 
 def _held(names: Names, path: Sequence[int]) -> int:
-    """Return the index of the bone that a hand or foot holds, by name, or the number of bones."""
+    """Return the index of the bone that a hand or foot holds by name, or the number of bones."""
     parts = [names.parts[i] for i in path]
     end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
     return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
 
 
 def _kind(parts: Sequence[str]) -> str:
-    """Return the kind of limb that the names in a chain mean."""
+    """Return the kind of limb that the names in a chain stand for."""
     if "OTHER" in parts[:2]:
         return "OTHER"
     legs, arms = (
@@ -175,10 +173,10 @@ def _kind(parts: Sequence[str]) -> str:
 def is_hand(figure: Figure, bone: int) -> bool:
     """Return whether a bone carries only fingers.
 
-    It is named as a hand, or identified by its fingers. These don't branch, end in a row, and lead
-    in the direction of the hand, unlike the legs of a table. A single thumb may lead elsewhere.
+    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers don't
+    branch, end in a row, and lead in the hand's direction. A single thumb may lead elsewhere.
     """
-    # This is called for each finger, and a face may have hundreds of joints that might be fingers.
+    # This is called for each finger, and a face may have hundreds of joints that could be fingers.
     cached = figure.hands.get(bone)
     if cached is None:
         cached = figure.hands[bone] = _is_hand(figure, bone)

@@ -1,9 +1,9 @@
 """The evidence that distinguishes arms, legs and other chains, in a single table.
 
 Chains of bones come in mirrored pairs, which get the same label. Each row of `ROWS` tests a pair,
-and each row of `BESIDE` tests two pairs. Its result times its weight is evidence for its kind, or
-against it; other chains have zero. To support a new kind of skeleton, add a row or change a weight
-here, and add it to the tests' corpus. There, `fit.py` has found the weights.
+and each row of `BESIDE` tests two pairs. The result times the row's weight is evidence for or
+against its kind; chains of no kind get zero. To support a new kind of skeleton, add a row or change
+a weight here, and add the skeleton to the tests' corpus. The weights were found by `fit.py` there.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ class Pair:
     Attributes:
         figure: The figure.
         chains: The chains, left first.
-        lower: The one that reaches down farther.
-        kind: ``'ARM'`` or ``'LEG'`` by names; empty if they don't say.
+        lower: The chain that reaches down farther.
+        kind: ``'ARM'`` or ``'LEG'`` by names; empty if names don't show it.
         trunk: The bone that carries both.
         others: All other pairs.
         animals: All combinations of two pairs that stand like an animal's four legs.
     """
 
     def __init__(self, left: Chain, right: Chain) -> None:
-        """Measure two chains."""
         self.figure: Figure = left.figure
         self.chains = (left, right)
         self.lower, higher = (left, right) if left.low <= right.low else (right, left)
@@ -53,12 +52,12 @@ class Pair:
 
     @property
     def lift(self) -> float:
-        """The height of its end, as a fraction of that of its start."""
+        """The height of its end, as a fraction of the height of its start."""
         return self.lower.low / self.lower.high if self.lower.high > 0.0 else 0.0
 
 
 class Row(NamedTuple):
-    """A row of evidence: the weight of a test of a pair, for a kind."""
+    """A row of evidence: a test of a pair, with a weight, for a kind."""
 
     kind: str
     weight: float
@@ -66,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A row of evidence: the weight of a test of two pairs, for their kinds."""
+    """A row of evidence: a test of two pairs, with a weight, for their kinds."""
 
     kinds: tuple[str, str]
     weight: float
@@ -103,7 +102,7 @@ def is_lowest(pair: Pair) -> float:
 
 
 def is_flat(pair: Pair) -> float:
-    """A last bone that lies flat is a foot; cloth has none."""
+    """A last bone that lies flat is a foot; cloth doesn't have one."""
     return float(pair.is_flat)
 
 
@@ -118,7 +117,7 @@ def stays_high(pair: Pair) -> float:
 
 
 def is_lifted(pair: Pair) -> float:
-    """Forelegs with lifted feet beside standing legs are arms (a T-rex)."""
+    """Raised forelegs with feet next to standing legs are arms (a T-rex)."""
     has_foot = pair.lower.find(("FOOT", "HAND"), 2) >= 0
     if pair.kind != "LEG" or not has_foot or pair.lift <= 0.5:
         return 0.0
@@ -131,7 +130,7 @@ def stands_with_other(pair: Pair) -> float:
 
 
 def are_fins(pair: Pair) -> float:
-    """A single pair, much shorter than a level trunk, is fins (a fish)."""
+    """A single pair that is much shorter than a level trunk is fins (a fish)."""
     figure = pair.figure
     ahead = cross(figure.left, UP)
     trunk = [dot(figure.heads[i], ahead) for i in figure.body if figure.side[i] == 0]
@@ -140,7 +139,7 @@ def are_fins(pair: Pair) -> float:
 
 
 def hangs_beside_feet(pair: Pair) -> float:
-    """Cloth hangs beside legs with feet, on the same bone."""
+    """Cloth hangs next to legs with feet, on the same bone."""
     beside = [other for other in pair.others if other.trunk == pair.trunk]
     return float(
         not pair.has_foot
@@ -176,7 +175,7 @@ def is_horn(pair: Pair) -> float:
 
 
 def rises(pair: Pair) -> float:
-    """Arms don't point up at rest; plates and antlers do."""
+    """Arms don't point up in the rest pose; plates and antlers do."""
     heads = pair.lower.heads
     return float(heads[-1][2] - heads[0][2] > STEEP * pair.lower.size)
 
@@ -187,13 +186,13 @@ def is_long(pair: Pair) -> float:
 
 
 def is_beyond_two(pair: Pair) -> float:
-    """Chains on the trunk beyond legs and arms belong to the head."""
+    """Chains on the trunk in addition to legs and arms belong to the head."""
     bones = {other.trunk for other in pair.others if other.trunk in pair.above}
     return float(len(bones) > 1)
 
 
 def is_beside_four_legs(pair: Pair) -> float:
-    """A four-legged animal doesn't have arms, but wings, plates and antlers look like arms."""
+    """A four-legged animal doesn't have arms; what looks like them is wings, plates or antlers."""
     return float(any([pair is not a and pair is not b for a, b in pair.animals]))
 
 
@@ -207,7 +206,7 @@ def ends_higher(pair: Pair) -> float:
 
 
 def are_in_row(a: Pair, b: Pair) -> float:
-    """The legs of an insect are alike, and on the same bone."""
+    """An insect's legs are alike, and on the same bone."""
     if a.trunk != b.trunk or len(a.lower.path) != len(b.lower.path):
         return 0.0
     sizes = sorted((a.lower.size, b.lower.size))
@@ -220,12 +219,12 @@ def are_on_one_bone(a: Pair, b: Pair) -> float:
 
 
 def are_upright(a: Pair, b: Pair) -> float:
-    """An upright trunk doesn't have two pairs of arms, but wings look like arms."""
+    """An upright trunk doesn't have two pairs of arms; one of them is wings."""
     return float(not stand(a.lower, b.lower))
 
 
 def lacks_feet(a: Pair, b: Pair) -> float:
-    """Gowns and capes hang down to the ground like legs, but only legs have feet."""
+    """Gowns and capes hang to the ground like legs, but only legs have feet."""
     near = a.trunk == b.trunk or not stand(a.lower, b.lower)
     return float(a.has_foot != b.has_foot and near)
 
@@ -261,14 +260,14 @@ class Ankle(NamedTuple):
         chain: The chain of the leg.
         first: The index of its first bone.
         at: The index of the joint.
-        before: The number of joints before it that may be the ankle.
+        earlier: The number of joints before it that may be the ankle.
         is_below_shin: Whether it is at the end of the shin, by name.
     """
 
     chain: Chain
     first: int
     at: int
-    before: int = 0
+    earlier: int = 0
     is_below_shin: bool = False
 
     @property
@@ -287,7 +286,7 @@ class Foot(NamedTuple):
 
 
 def is_called_foot(ankle: Ankle) -> float:
-    """Bones are named as feet: names show the rigger's intent, but hocks are called feet too."""
+    """Bones are named as feet: names show the rigger's intent, but hocks are also called feet."""
     return float(ankle.chain.parts[ankle.at] == "FOOT")
 
 
@@ -302,7 +301,7 @@ def is_near_ground(ankle: Ankle) -> float:
 
 
 def is_above_ankles(ankle: Ankle) -> float:
-    """A joint higher than an ankle is more likely a hock, the higher it is."""
+    """The higher a joint is above an ankle's height, the more likely it is a hock."""
     return max(0.0, ankle.height - FOOT_MAX) / FOOT_MAX
 
 
@@ -317,7 +316,7 @@ def follows_flat(ankle: Ankle) -> float:
 
 
 def is_long_bone(ankle: Ankle) -> float:
-    """The foot of a person is shorter than the shin; an animal's bone below the hock is not."""
+    """A person's foot is shorter than the shin; an animal's bone below the hock isn't."""
     heads, k, knee = ankle.chain.heads, ankle.at, ankle.at - 1
     if k + 1 >= len(heads):
         return 0.0
@@ -328,7 +327,7 @@ def is_long_bone(ankle: Ankle) -> float:
 
 def bones_before(ankle: Ankle) -> float:
     """Of several joints near the ground, the first is the ankle."""
-    return float(ankle.before)
+    return float(ankle.earlier)
 
 
 def is_last(ankle: Ankle) -> float:

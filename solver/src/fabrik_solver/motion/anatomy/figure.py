@@ -1,4 +1,4 @@
-"""The bones of a body in a pose: their hierarchy, the meaning of their names, and their sides.
+"""The bones of a body in a pose: their hierarchy, names and sides.
 
 Z is up. All thresholds are relative to the height of the figure or the length of a limb.
 """
@@ -56,16 +56,16 @@ WAY: Final = {part: depth for depth, parts in enumerate(_WAY, 1) for part in par
 
 
 class RestBone(NamedTuple):
-    """A bone at rest.
+    """A bone in its rest pose.
 
     Attributes:
         name: Its name; a prefix that ends in a colon is ignored.
-        parent: The index of its parent, less than its own; -1 for none.
+        parent: The index of its parent, less than that of the bone; -1 for none.
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
-        is_foot: Whether it is known to be a hand or foot, even if named as a control, such as the
-            target of a baked IK.
+        is_foot: Whether it is known to be a hand or foot, even if named like a control, such as the
+            target of baked IK.
     """
 
     name: str
@@ -81,21 +81,20 @@ class Names:
 
     Attributes:
         words: The words of each name.
-        sides: The side of each name: 1 for left, -1 for right, else 0. Also 0 if the other side's
-            name is missing.
+        sides: The side of each name: 1 for left, -1 for right, otherwise 0. Also 0 if the other
+            side's name is missing.
         stems: The words of each name without its side.
-        parts: The part of a limb of each name, see `part_of`; empty for twist bones named like the
-            hand or foot after them.
+        parts: The part of a limb that each name stands for, see `part_of`. Empty for twist bones
+            named like the following hand or foot.
         marks: The bones that importers and exporters add to mark the end of their parent. They have
-            its name with a word for an end.
+            its name, with a word for an end.
         twists: The twist bones, see `only_twists`.
-        depths: How far down a limb each bone leads, by its name or those below it. 1 is the upper
-            bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored, and
-            bones that aren't part of a limb by name carry none.
+        depths: How far down a limb each bone leads, by its name or the names below it. 1 is the
+            upper bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored.
+            Bones named as something other than a limb carry none.
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
-        """Read the names."""
         self.words = [words_of(bone.name) for bone in bones]
         self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
         self.parts = [part_of(words) for words in self.words]
@@ -128,7 +127,7 @@ class Names:
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
 
-        Bones at the same joint or beyond, such as those that roll a foot, don't lead to it.
+        Bones at the same joint or beyond don't lead to it, such as those that roll a foot.
         """
         above = bones[end].parent
         while above in self.twists and bones[above].parent >= 0:
@@ -139,13 +138,13 @@ class Names:
             above = bones[above].parent
 
     def is_twist(self, bone: int) -> bool:
-        """Return whether a bone twists a limb and isn't a hand, foot or anything beyond."""
+        """Return whether a bone twists a limb and isn't a hand, foot, or anything beyond."""
         part = self.parts[bone]
         return (part == "" or part in LIMBS) and bone in self.twists
 
 
 def _marks(bones: Sequence[RestBone]) -> set[int]:
-    """Return the bones named like their parent, with a word for an end after that."""
+    """Return the bones named like their parent, followed by a word for an end."""
     marks: set[int] = set()
     for i, bone in enumerate(bones):
         parent = bones[bone.parent].name if bone.parent >= 0 else ""
@@ -167,20 +166,19 @@ class Figure:
         height: The distance from the lowest to the highest joint of the body.
         children: The children of each bone of the body; bones without a parent are under -1.
         left: The horizontal unit vector to the left.
-        front: The horizontal unit vector that it faces; zero while unknown.
+        front: The horizontal unit vector that the figure faces; zero while unknown.
         evidence: The evidence for the sides. ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
             show left and right; ``'SHAPE'`` for twin chains only; or empty.
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
         hands: Cached results of `is_hand`.
-        tips: The tails of last bones that stand on the ground, in legs without feet such as an
-            insect's or a robot's. At rest only: other poses don't have tails.
+        tips: The tails of last bones that stand on the ground, in legs without feet (insects,
+            robots). Only for the rest pose, because other poses lack tails.
     """
 
     def __init__(
         self, bones: Sequence[RestBone], names: Names, body: Sequence[int], heads: Sequence[Vec]
     ) -> None:
-        """Find the sides."""
         self.bones, self.names, self.body, self.heads = bones, names, body, heads
         self.children: dict[int, list[int]] = {i: [] for i in (-1, *body)}
         for i in body:
@@ -201,7 +199,7 @@ class Figure:
         self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Choose the left side of the axis, for a figure facing a direction."""
+        """Choose which side of the axis is left, for a figure facing a direction."""
         ahead = dot(cross(self.left, UP), front)
         if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
@@ -213,8 +211,8 @@ class Figure:
     def line(self, start: int) -> list[int]:
         """Return the main chain of descendants of a bone, including it.
 
-        Where it branches, names show how the limb continues: a forearm may carry a shield. Without
-        names it follows the branch with a twin on the other side, or else the longest.
+        At a branch, names show how the limb continues, as a forearm may carry a shield. Without
+        names it follows the branch with a twin on the other side, otherwise the longest.
         """
         path = [start]
         while path[-1] in self._next:
@@ -234,7 +232,7 @@ class Figure:
         return len(self._below(bone))
 
     def carries(self, bone: int, side: int) -> bool:
-        """Return whether a bone, or any below it, is on a side by name."""
+        """Return whether a bone, or any bone below it, is on a side by name."""
         return side in [self.names.sides[i] for i in self._below(bone)]
 
     def branches(self, bone: int) -> bool:
@@ -247,7 +245,7 @@ class Figure:
     def _tips(self) -> dict[int, Vec]:
         """Return the tails on which legs without feet stand, by their last bones.
 
-        Such bones begin above ankle height, and lead down to a common ground where no other bone
+        Such bones begin above ankle height, and lead down to a common ground on which no other bone
         ends.
         """
         last = [i for i in self.body if not self.children[i] and i not in self.names.marks]
@@ -294,7 +292,7 @@ class Figure:
         )
 
     def _measure(self) -> None:
-        """Measure the longest chain below each bone, and find the bone that continues it."""
+        """Measure the longest chain below each bone, and determine the bone that continues it."""
         depths, sides, parts = self.names.depths, self.names.sides, self.names.parts
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
@@ -310,7 +308,7 @@ class Figure:
                     best, self._next[i] = rank, child
 
     def _find_sides(self) -> None:
-        """Find the left side and the evidence for it."""
+        """Determine the left side and the evidence for it."""
         pairs = self._named_pairs()
         if pairs:
             self.left, self.evidence = _lateral(pairs, self.height) or LEFT, "NAMES"
@@ -385,14 +383,14 @@ class Figure:
         return mirrored if len(mirrored) >= MOST * len(off) else set()
 
     def _is_in_line(self, a: int, b: int) -> bool:
-        """Return whether one of two bones is below the other."""
+        """Return whether one bone is a descendant of the other."""
         return a in self.ancestry(b) or b in self.ancestry(a)
 
     def _shaped_pairs(self) -> list[tuple[int, Vec]]:
         """Return the vectors between chains of the same shape that leave the same bone.
 
         They all point to the same side. Each comes with the number of bones above it within its
-        chain. Only those of long chains are returned.
+        chain. Only includes long chains.
         """
         pairs: list[tuple[int, int]] = []
         pending = [-1]
@@ -426,7 +424,7 @@ class Figure:
         return ways
 
     def _similar(self, bones: Sequence[int]) -> list[tuple[int, int]]:
-        """Return pairs of bones whose chains have the same shape, the most similar first."""
+        """Return pairs of bones whose chains have the same shape, most similar first."""
         candidates: list[tuple[float, int, int]] = []
         for k, a in enumerate(bones):
             for b in bones[k + 1 :]:
@@ -449,7 +447,6 @@ class Figure:
         return pairs
 
     def _below(self, bone: int) -> list[int]:
-        """Return a bone and its descendants."""
         bones = [bone]
         for i in bones:
             bones += self.children[i]
@@ -458,7 +455,7 @@ class Figure:
     def _is_trunk(self, bone: int) -> bool:
         """Return whether a bone is on the median plane by name.
 
-        If names don't show the sides, two hips on the same bone belong to the legs.
+        If names don't show sides, two hips on the same bone belong to the legs.
         """
         trunk_words = TRUNK & set(self.names.words[bone])
         if not trunk_words or self.evidence == "NAMES":
@@ -467,7 +464,6 @@ class Figure:
         return not any(trunk_words & set(self.names.words[i]) for i in beside)
 
     def _assign_sides(self) -> None:
-        """Assign each bone to a side."""
         self.side = {}
         heads = [self.heads[i] for i in self.body]
         middle = median(dot(head, self.left) for head in heads) if heads else 0.0
@@ -487,7 +483,7 @@ class Figure:
     def _side_at(self, off: float, beyond: set[int]) -> int:
         """Return the side of a bone from its distance to the median plane and its children's sides.
 
-        Near the plane it is on its children's side, if all of them share it or if it is on that
+        Near the plane, it is on its children's side if all of them share it, or if it is on that
         side too.
         """
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
@@ -497,15 +493,14 @@ class Figure:
 
 
 def _cell(point: Vec, size: float) -> tuple[int, ...]:
-    """Return the cell of a point in a grid."""
     return (floor(point[0] / size), floor(point[1] / size), floor(point[2] / size))
 
 
 def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
     """Return the horizontal direction of the sum of vectors from right to left.
 
-    Limbs swing, but not where they begin: only the bones nearest to the trunk are used, if they are
-    apart.
+    Limbs swing, except where they begin. Therefore only the bones nearest to the trunk are used, if
+    they are apart.
     """
     for depth in sorted({depth for depth, _ in pairs}):
         offset = level(
@@ -534,8 +529,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deforming bones, and others with limbs that it lacks by
-    name: legs may not have a parent.
+    They are the largest hierarchy with deforming bones, plus others with limbs that it lacks by
+    name, because legs may have no parent.
     """
     hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}
@@ -554,7 +549,7 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
 
 
 def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
-    """Return the limbs that several bones are named for, each with its side, and front or hind."""
+    """Return the limbs that names stand for, each with its side, and front or hind."""
     count: dict[tuple[str, int, tuple[str, ...]], int] = {}
     for words in map(words_of, names):
         part = part_of(words)

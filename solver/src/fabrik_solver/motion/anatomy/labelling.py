@@ -11,7 +11,7 @@ KINDS: Final = ("LEG", "ARM", "")
 """The labels of a pair; the last one means neither arm nor leg."""
 
 ENOUGH: Final = 1e-9
-"""The minimum gain for changing a label: more than rounding errors."""
+"""Minimum gain for changing a label, larger than rounding errors."""
 
 
 class Labels(NamedTuple):
@@ -31,16 +31,15 @@ class _Labelling:
 
     Attributes:
         single: The evidence of each pair for each kind.
-        double: The evidence of each two pairs for two kinds, as `_weights` returns it.
+        double: The evidence of every two pairs for two kinds, as returned by `_weights`.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        """Collect the evidence of each pair, and of each two pairs."""
         self.single = [{kind: _weight(pair, kind) for kind in KINDS} for pair in pairs]
         self.double = [[_weights(a, b) if a is not b else {} for b in pairs] for a in pairs]
 
     def climb(self, start: Sequence[str]) -> Labels:
-        """Return labels that no single change improves, found from a start."""
+        """Return labels, improved from a start until no single change helps."""
         kinds = ["" for _ in start]
         support = [dict(single) for single in self.single]
         for i, kind in enumerate(start):
@@ -60,9 +59,7 @@ class _Labelling:
         support_of_labels = [
             self.single[i][kind] + support[i][kind] for i, kind in enumerate(kinds)
         ]
-        return Labels(
-            tuple(kinds), 0.5 * sum(support_of_labels)
-        )  # Each two pairs support each other.
+        return Labels(tuple(kinds), 0.5 * sum(support_of_labels))  # The support is mutual.
 
     def _change(self, kinds: list[str], support: list[dict[str, float]], i: int, kind: str) -> None:
         """Change the label of a pair, and update the evidence for the other pairs."""
@@ -74,10 +71,10 @@ class _Labelling:
 
 
 def best_labels(pairs: Sequence[Pair]) -> Labels:
-    """Return the labels with the most evidence; all empty if nothing speaks for a limb.
+    """Return the labels with the most evidence; all empty if nothing indicates a limb.
 
     The search starts from the best label of each pair alone, and from no labels. A face may have
-    hundreds of pairs, too many to try all labels.
+    hundreds of pairs, which are too many to try all labels.
     """
     meet(pairs)
     labelling = _Labelling(pairs)

@@ -39,8 +39,8 @@ class Limb(NamedTuple):
         end: The hand or foot; -1 for none.
         toe: The first bone after the hand or foot; -1 for none.
         halves: Its bones that are the second half of a bone split for twisting.
-        is_bare: Whether it lacks a hand or foot, although a bone may stand in as its end. A leg
-            that stands on the tail of its last bone has no end, but isn't bare.
+        is_bare: Whether it lacks a hand or foot, even if another bone serves as its end. A leg that
+            stands on the tail of its last bone has no end, but isn't bare.
     """
 
     kind: str
@@ -94,8 +94,8 @@ def _may_be_limb(pair: Pair) -> bool:
 def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
     """Return the indices of the first bone and the end of each limb, by its side.
 
-    The legs of a row, such as an insect's, are alike: all begin and end as most of them do. The two
-    of a pair are alike unless their names differ.
+    The legs of a row, such as an insect's, are alike: all begin and end like most of them. Both
+    limbs of a pair are alike unless their names differ.
     """
     ends = [_ends(pair.lower, kind, pair) for pair, kind in labelled]
     rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in labelled]
@@ -111,7 +111,7 @@ def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, in
 
 
 def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tuple[int, int]:
-    """Return the ends of a chain of a pair: those of its lower chain, if they fit."""
+    """Return the ends of a chain of a pair: those of the lower chain, if they fit."""
     same = chain is pair.lower or chain.parts[: ends[1] + 1] == pair.lower.parts[: ends[1] + 1]
     return ends if same else _ends(chain, kind, pair)
 
@@ -135,7 +135,7 @@ def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
 
 
 def _is_finger(figure: Figure, bone: int) -> bool:
-    """Return whether a bone is beyond a hand on the median plane, as in a hand alone."""
+    """Return whether a bone is beyond a hand on the median plane, as in a lone hand."""
     parent = figure.bones[bone].parent
     is_named = any(figure.names.parts[i] == "HAND" for i in figure.ancestry(parent))
     return is_named or is_hand(figure, parent)
@@ -158,7 +158,7 @@ def _stands_on(chain: Chain, ground: float) -> bool:
 
 
 def _twins(chains: Sequence[Chain]) -> list[Pair]:
-    """Return pairs of chains on both sides of a bone: by names, or else by lengths."""
+    """Return pairs of chains on both sides of a bone, by names or otherwise by lengths."""
     lefts = [chain for chain in chains if chain.side > 0]
     rights = [chain for chain in chains if chain.side < 0]
     alike = sorted(
@@ -179,8 +179,8 @@ def _twins(chains: Sequence[Chain]) -> list[Pair]:
 def _difference(a: Chain, b: Chain) -> float:
     """Return how different two chains are; negative if they have the same name.
 
-    If one hand carries something, chains may be alike only up to the hand. Chains that are alike as
-    a whole rank first.
+    If one hand carries something, chains may be alike only up to the hand. Chains that are entirely
+    alike rank first.
     """
     stems = a.figure.names.stems
     whole = _unlikeness(a.heads, b.heads)
@@ -203,7 +203,7 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     bones = tuple(path[first:last])
     halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
     if len(bones) - len(halves) < 2:
-        halves = ()  # Its two bones may have one name.
+        halves = ()  # Both bones may have the same name.
     if end < 0:
         is_bare = kind != "LEG" or not chain.stands
     else:
@@ -217,8 +217,8 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
 def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     """Return the indices of the first bone of a limb and of its hand or foot.
 
-    Without a hand or foot, the second is the number of bones. The other chain of the pair has
-    evidence too, if its names match.
+    Without a hand or foot, the second index is the number of bones. The other chain of the pair
+    also provides evidence, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)
     if chain.stands and kind == "LEG":
@@ -241,7 +241,7 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
 
 
 def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
-    """Return the joint on which a leg stands, however short its femur; or else the last joint."""
+    """Return the joint on which a leg stands, however short its femur, otherwise the last joint."""
     ankle = _ankle(pair, chain, 0, lower, last)
     return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 
@@ -249,7 +249,7 @@ def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
     """Return the ends of a limb that ends with the bone below its knee or elbow.
 
-    That bone reaches with its tail, unless an importer guessed the tail: then the bone is the end.
+    That bone reaches with its tail. If an importer guessed the tail, the bone is the end instead.
     """
     bends = [
         k
@@ -287,7 +287,7 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
     count = 0
     while count + 2 < last:
         size, next_size = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
-        # The thigh of a lizard is level as well, but as long as its shin.
+        # A lizard's thigh is also level, but as long as its shin.
         ratio = SHORT if kind == "LEG" and not chain.is_level(count) else SHORT_ABOVE
         if not (size < ratio * next_size or parts[count] == "GIRDLE"):
             break
@@ -298,8 +298,8 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
 def _ahead(heads: Sequence[Vec], kind: str) -> float:
     """Return the length of the bone after the first one.
 
-    An upper arm may be split into halves as long as a clavicle. If the first bone isn't in line
-    with the next, all bones in line with that one are added up.
+    An upper arm may be split into halves as long as a clavicle. Therefore, if the first bone isn't
+    in line with the next one, all bones in line with that one are added up.
     """
     least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
     vectors = [sub(b, a) for a, b in pairwise(heads)]
@@ -320,7 +320,7 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
 def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
     """Return the index of the ankle, in a standing pose.
 
-    One of two feet may be lifted: the one with more evidence decides, if their names match. The
+    As one of two feet may be lifted, the one with more evidence decides, if their names match. The
     leg begins at ``first``; ``lower`` is its shin by name, or -1.
     """
     joints = [
@@ -337,9 +337,9 @@ def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> 
 
 
 def _wrist(chain: Chain, first: int) -> int:
-    """Return the index of a hand without a name.
+    """Return the index of an unnamed hand.
 
-    It is the first bone with several fingers, or else the third that isn't a twist bone.
+    It is the first bone with several fingers, otherwise the third bone that isn't a twist bone.
     """
     path, twists = chain.path, chain.figure.names.twists
     fingers = chain.fingers(first + 2)

@@ -1,4 +1,4 @@
-"""Reads bone names: the side of a bone, and the part of the body that it is.
+"""Reads bone names: the side of a bone, and the part of the body it belongs to.
 
 The words are those of game engines, capture systems, character generators and animators, and the
 Japanese words of MikuMikuDance. Numbers are ignored.
@@ -91,7 +91,7 @@ END: Final = {"end", "nub", "tip"}
 
 TWIST: Final = {"part", "roll", "twist"}
 JOINT_AXES: Final = {"pitch", "yaw"}
-"""Words in the names of a robot's joints, each with one axis."""
+"""Words in the names of a robot's joints with a single axis."""
 
 HAND: Final = {"hand", "wrist"}
 LEFTS: Final = _words("gauche izq izquierda izquierdo l le left lf lft links lt")
@@ -108,7 +108,7 @@ TRUNK: Final = _words("abdomen chest head hip hips neck pelvis spine torso waist
 
 UPPER: Final = {"u", "up", "upper"}
 LOWER: Final = {"low", "lower"}
-"""Words that distinguish the two bones of a limb, beside ``arm`` or ``leg``."""
+"""Words that distinguish the two bones of a limb, next to ``arm`` or ``leg``."""
 
 OTHER: Final = _words(
     """
@@ -142,8 +142,8 @@ FRONT_OR_HIND: Final = {"back", "fore", "front", "hind", "mid", "middle", "rear"
 NO_DIGIT: Final = {"arm": "claw"} | dict.fromkeys(
     ("coxa", "femur", "leg", "tarsus", "thigh", "tibia"), "middle"
 )
-"""Words next to which another word doesn't mean a finger or toe. The middle leg of an insect has no
-middle finger, and the claw arm of a crab isn't a toe."""
+"""Words that keep a neighboring word from meaning a finger or toe. The middle leg of an insect
+has no middle finger, and the claw arm of a crab isn't a toe."""
 
 LEG_PARTS: Final = {"FOOT", "LEG", "SHIN", "THIGH", "TOE"}
 ARM_PARTS: Final = {"ARM", "FINGER", "FOREARM", "HAND", "UPPER_ARM"}
@@ -159,8 +159,7 @@ KNOWN: Final = {*TRUNK, *COMPOUNDS, *_LIMB}
 
 _BEFORE = "|".join(sorted(UPPER | LOWER | FRONT_OR_HIND, key=len, reverse=True))
 IS_KNOWN: Final = re.compile(rf"(?:{_BEFORE})+(?:{'|'.join(_LIMB)})|{'|'.join(KNOWN)}")
-"""A word of `KNOWN`, or a part of a limb joined with a word that identifies it, as in
-``hindleg``."""
+"""A word of `KNOWN`, or a part of a limb joined with an identifying word, as in ``hindleg``."""
 
 JOINED: Final = re.compile(rf"{_BEFORE}|.+")
 """The parts of joined words: ``hindleg`` is ``hind`` and ``leg``."""
@@ -200,7 +199,7 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
 def opposites(name: str) -> list[str]:
     """Return names of a bone's counterpart on the other side, wherever a name has its side.
 
-    Each word for a side is replaced by all of those for the other side, in the same case.
+    Each word for a side is replaced by all words for the other side, in the same case.
     """
     names: list[str] = []
     for match in WORDS.finditer(name):
@@ -250,6 +249,6 @@ def part_of(words: tuple[str, ...]) -> str:
     if "leg" in word_set:
         return "THIGH" if UPPER & word_set else "SHIN" if LOWER & word_set else "LEG"
     if "arm" in word_set:
-        is_lower = (LOWER | {"f", "fore"}) & word_set  # The fore leg of an animal is its front leg.
+        is_lower = (LOWER | {"f", "fore"}) & word_set  # An animal's fore leg is its front leg.
         return "UPPER_ARM" if UPPER & word_set else "FOREARM" if is_lower else "ARM"
     return ""

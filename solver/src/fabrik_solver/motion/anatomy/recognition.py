@@ -1,8 +1,8 @@
 """Recognizes the anatomy of a skeleton: its facing direction, trunk, head, arms and legs.
 
-It uses the rest pose, or a frame of an animation if the rest pose isn't a usable pose. Names
-identify sides and parts, in the vocabulary of many programs; without names, symmetry and shape do.
-So any hierarchy will do. Z is up.
+It uses the rest pose, or a frame of an animation if the rest pose isn't usable. Sides and parts are
+identified by names, in the vocabulary of many programs, otherwise by symmetry and shape. Any
+hierarchy will do. Z is up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
 """The confidence in the sides, by evidence."""
 
 NECK: Final = {"neck", *LOWER}
-"""Words in the names of a neck that is called after the head as well."""
+"""Words in the name of a neck that also contains a word for a head."""
 
 
 class Anatomy(NamedTuple):
@@ -36,21 +36,21 @@ class Anatomy(NamedTuple):
 
     Attributes:
         left: The horizontal unit vector to the left.
-        front: The horizontal unit vector that it faces.
+        front: The horizontal unit vector that the figure faces.
         height: The distance from the lowest to the highest joint of the body.
         hips: The bone that carries the legs; -1 for none.
         spine: The bones from the branch of the legs to the head, parents first.
         head: The head; -1 for none.
         limbs: The arms and legs in pairs, from top to bottom and from left to right.
-        pose: The index of the pose used, to which all directions belong; -1 for the rest pose.
+        pose: The index of the pose used, in which all directions are given; -1 for the rest pose.
         evidence: The evidence for the sides: ``'NAMES'``, ``'AXIS'`` of a symmetric pose,
             ``'SHAPE'`` of the chains, or empty.
-        sureness: The confidence in the result, from 0 to 1: 1 for a whole upright figure whose
-            sides have names.
-        standing: The ends of other chains that stand on the ground beside the legs.
-        stiff: The arms and legs, by name, of a single bone, which can't bend.
-        hands: The hands without an arm that bends, so their fingers may be limbs.
-        has_wings: Whether it has wings by name, perhaps instead of arms.
+        sureness: The confidence in the result, from 0 to 1. It is 1 for a whole upright figure
+            whose sides have names.
+        standing: The ends of chains other than legs that stand on the ground.
+        stiff: The arms and legs with a single bone, by name, which can't bend.
+        hands: The hands without a bending arm, whose fingers may be limbs.
+        has_wings: Whether it has wings by name, possibly instead of arms.
     """
 
     left: Vec
@@ -95,7 +95,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
         bones: The bones, parents first.
         poses: The heads of the bones at frames of an animation, in the same space. If the rest pose
             doesn't show a whole standing figure, they are tried up to the first good one. The best
-            of them is used if it is better.
+            of them is used if it is better than the rest pose.
     """
     names, body = Names(bones), body_bones(bones)
     best = _recognize(Figure(bones, names, body, [bone.head for bone in bones]))
@@ -112,16 +112,16 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
 
 def better_than(anatomy: Anatomy) -> float:
-    """Return the confidence that a better pose exceeds: this one's, plus what a sure one lacks."""
+    """Return the confidence that a better pose must exceed: this one's plus 1 − `SURE`."""
     return anatomy.sureness + 1.0 - SURE
 
 
 def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> float:
-    """Return the height of the floor on which a character stands at rest.
+    """Return the height of the floor on which a character stands in the rest pose.
 
     It is 0, the height of the origin, if the feet are just above it; otherwise it is the height of
-    their lowest point. The first test ignores the ends of last bones: files don't store them, so
-    importers guess them.
+    their lowest point. The first test ignores the ends of last bones, because files don't store
+    them and importers guess them.
 
     Args:
         joints: The heights of the joints of the feet; at least one.
@@ -133,7 +133,6 @@ def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> f
 
 
 def _recognize(figure: Figure) -> Anatomy:
-    """Recognize a figure in one pose."""
     bones, names = figure.bones, figure.names
     facing(figure)
     limbs = limbs_of(figure)
@@ -142,7 +141,7 @@ def _recognize(figure: Figure) -> Anatomy:
     trunks = [limb.trunk for limb in limbs if limb.kind == "LEG"]
     hips = -1 if -1 in trunks else _hindmost(figure, trunks)
     line = figure.ancestry(head) if head >= 0 else []
-    # The hips may only carry the legs, beside the spine.
+    # The hips may only carry the legs, next to the spine.
     shared = len([bone for bone in line if bone in figure.ancestry(hips)])
     limbs.sort(key=lambda limb: (-bones[limb.bones[0]].head[2], -limb.side))
     anatomy = Anatomy(
@@ -165,20 +164,18 @@ def _recognize(figure: Figure) -> Anatomy:
 
 
 def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
-    """Return the hands that aren't part of a limb."""
     several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 
 
 def facing(figure: Figure) -> Figure:
-    """Face a figure in the direction of its feet, if names don't show left and right; return it."""
+    """If names don't show left and right, make a figure face where its feet point; return it."""
     if figure.evidence in ("AXIS", "SHAPE"):
         figure.face(_toes(figure.heads, limbs_of(figure)))
     return figure
 
 
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
-    """Return whether a bone is part of a limb or below it."""
     above = {*figure.ancestry(bone)}
     return any(not above.isdisjoint((*limb.bones, limb.end)) for limb in limbs)
 
@@ -196,7 +193,7 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
 
 
 def _apart(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the fraction of left limbs that begin left of their twins."""
+    """Return the fraction of left limbs that begin to the left of their twins."""
     heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
     separations = [
@@ -222,10 +219,10 @@ def _down(figure: Figure, leg: Limb) -> float:
 
 
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
-    """Return the head: the first bone with that name, or else the end of the trunk beyond the arms.
+    """Return the head: the first bone named as one, otherwise the end of the trunk beyond the arms.
 
-    Bones at or beside the head of that bone belong to the face; so do two bones without children.
-    Limbs on the face, such as brows and temples, aren't arms.
+    Bones at or next to that bone's head belong to the face. So do two bones without children. Limbs
+    on the face, such as brows and temples, aren't arms.
     """
     named = _called_head(figure)
     if named >= 0:
@@ -244,7 +241,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first trunk bone named as a head, preferably as nothing else; -1 for none."""
+    """Return the first trunk bone named only as a head, otherwise also as one; -1 for none."""
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
@@ -252,7 +249,7 @@ def _called_head(figure: Figure) -> int:
 
 
 def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
-    """Return whether a bone carries a face: children that end at it, are aside, or near it."""
+    """Return whether a bone carries a face: children that end at it, or are aside or near it."""
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = ASIDE * figure.height
@@ -282,7 +279,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     """Return the children of a bone that may be the head or lead to it.
 
     A tail leads backward. Hair and capes begin behind the bone that carries them, and end behind
-    and below it. A figure's only arm leads sideways. The search for the head starts at ``first``.
+    and below it. A single arm leads sideways. The search for the head starts at ``first``.
     """
     heads, front, children = figure.heads, figure.front, _trunk_beyond(figure, bone)
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
@@ -297,13 +294,13 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones leading ahead, or else those beginning above or below the chest."""
+    """Return the bones that lead ahead, otherwise those beginning above or below the chest."""
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
 
 
 def _begins_high(steps: dict[int, Vec], bones: set[int]) -> bool:
-    """Return whether any of some bones begins above its parent."""
+    """Return whether any of the bones begins above its parent."""
     return any(steps[i][2] > 0.0 for i in bones)
 
 
@@ -326,9 +323,9 @@ def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without the face.
 
-    Bones that aren't the trunk's by name are left out too: a tail may rise ahead like a scorpion's.
-    So are bones that mark the end of another. If a capture's markers are all there is of a head,
-    the nose is the head.
+    Bones that don't belong to the trunk by name are also left out, as a tail may rise ahead like a
+    scorpion's. So are bones that mark the end of another. If a head only consists of a capture's
+    markers, the nose is the head.
     """
     names = figure.names
     trunk = [
