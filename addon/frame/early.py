@@ -14,11 +14,11 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler, mute_copy
-from ..blender.rotation import floats
+from ..blender.rotation import PatchedRows, floats
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
 from ..plan.results import SolveResult
-from .armature import Evaluated, UnevaluatedRows
+from .armature import Evaluated, Unevaluated
 from .read import ChannelSnapshot
 from .solved_scene import SolvedPose, SolvedScene
 from .solving import Runs
@@ -272,7 +272,7 @@ def _cached_pose(
         curves.restrict(posed)
         played = Sampler(curves, frame)
         if is_edited or varying is None or varying.has_channels:
-            coming = UnevaluatedRows(reader.rig, reader.rows, played)
+            coming = Unevaluated(reader.rig, reader.rows, played, patched=PatchedRows)
             fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
             if reader.posed_channels is not posed:
                 return None  # Rotation modes were edited, so other F-curves apply.

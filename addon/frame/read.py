@@ -459,7 +459,7 @@ class ChannelSnapshot(SceneSnapshot):
             if not self._has_expected_transform(uid, copy, worlds, largest):
                 return False
         for uid, read in self.evaluated.items():
-            if read.has_animated_bones:
+            if isinstance(read, Unevaluated) and read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
                 if copy.is_evaluated and not read.has_played(copy, posed):

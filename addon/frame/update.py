@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, pose_bones, session_uid
+from ..blender.access import is_edited, is_there, pose_bones, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels
@@ -315,7 +315,7 @@ def _evaluate_again(
         optional: Armatures that Blender may also evaluate.
         released: Armatures with bones that no chain poses any more.
     """
-    released = [armature for armature in released if _exists(armature) and not is_edited(armature)]
+    released = [armature for armature in released if is_there(armature) and not is_edited(armature)]
     for armature in released:
         armature.update_tag(refresh={"OBJECT"})
     runs, depsgraph = affected.runs, affected.update.depsgraph
@@ -352,13 +352,6 @@ def _evaluate_again(
     finally:
         for pose in saved:
             pose.restore()
-
-
-def _exists(armature: bpy.types.Object) -> bool:
-    try:
-        return armature.pose is not None
-    except ReferenceError:  # It was removed.
-        return False
 
 
 def _write(affected: Affected, rigs: Iterable[int]) -> None:
@@ -400,7 +393,7 @@ def after_edits_of_others(
         follow: Reads the depsgraph, and must not raise. It sees the updates of both evaluations.
     """
     overwritten = runs.overwritten
-    rigs = [rig for rig in runs.plan.rigs.values() if _exists(rig.object)]
+    rigs = [rig for rig in runs.plan.rigs.values() if is_there(rig.object)]
     if not Updates(depsgraph).are_more_than(len(rigs)):  # Else writing all is cheaper.
         tagged = tagged_in([depsgraph])
         rigs = [rig for rig in rigs if rig.object.name in tagged]
