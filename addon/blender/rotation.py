@@ -346,6 +346,19 @@ class PatchedChannels(PatchedRows):
 
     reads_all = True
 
+    def of(self, group: ChannelGroup) -> bytes:
+        """Return the patched values of a channel of some needed bones, as bytes.
+
+        A few are read individually, as columns may be those of an earlier frame.
+        """
+        rows = self._counting
+        if rows is None:
+            return super().of(group)
+        channel, owners = group.channel, [rows.find(self.bones, bone) for bone in group.bones]
+        values = [getattr(owner, channel)[:] for owner in owners]
+        present = array("f", [*chain.from_iterable(values)]).tobytes()
+        return group.patched(present, self._patches(channel, group.size))
+
     @cached_property
     def _all_modes(self) -> array[int]:
         if "rotation_mode" not in self.buffers:

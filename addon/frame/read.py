@@ -54,7 +54,8 @@ class Played:
         varying: By armature read during playback, which of its values are animated.
         followers: By armature, its bones that follow something solved.
         still: The world-space frames of objects that animation doesn't move.
-        columns: By armature, the channels of its bones without the values of F-curves.
+        columns: By armature of which a few bones are posed, the channels of all its bones without
+            the values of F-curves.
         frames: The frames at which all armatures were solved.
         shown: By frame and armature, what it showed, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
@@ -355,7 +356,7 @@ class ChannelSnapshot(SceneSnapshot):
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
         set_by = self._set_by(reader.rig) if self.plan.lookahead.driving else None
         opened = Unevaluated(reader.rig, reader.rows, played, set_by)
-        if self.played is not None and opened.has_animated_bones:
+        if self.played is not None and opened.has_animated_bones and reader.rows.are_few:
             opened.channels.buffers = self.played.columns.setdefault(uid, {})
         return opened
 

@@ -140,8 +140,10 @@ def _note_foreseen(
     for rig, bones in inputs.items():
         _, present = lookahead.constrained.setdefault(rig.uid, (rig, set()))
         present |= {*bones} - plan.moved.get(rig.uid, set())
-    for uid, driving in walk.driving.items():
-        lookahead.driving[uid] = driving
+    for uid in walk.driving.keys() & plan.rigs.keys():
+        known = lookahead.driving.setdefault(uid, {})
+        for block, paths in walk.driving[uid].items():
+            known[block] = [*dict.fromkeys([*known.get(block, ()), *paths])]
     lookahead.settled |= walk.settled
     lookahead.constrained_objects |= walk.constrained_objects
     lookahead.curves |= walk.curves
@@ -322,9 +324,8 @@ class _DependencyWalk:
             for variable in cast(Any, curve.driver).variables:
                 for target in variable.targets:
                     if target.id is not None:
-                        paths = self.driving.setdefault(ob.session_uid, {})
-                        driving = paths.setdefault(target.id, [])
-                        driving += [target.data_path] if target.data_path not in driving else []
+                        driving = self.driving.setdefault(ob.session_uid, {})
+                        driving.setdefault(target.id, []).append(target.data_path)
 
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""

@@ -11,13 +11,12 @@ import bpy
 import pytest
 import rigs
 from bpy.app.handlers import persistent
-from inside import count, forget, replaced
+from inside import count, forget
 from mathutils import Matrix
 from rendering import bones_of, witnessed
 from rigs import update
 
 from addon.blender import animation
-from addon.blender.rotation import floats
 
 FRAMES = range(1, 11)
 
@@ -891,31 +890,6 @@ def test_while_bones_are_posed_settings_are_read_only_if_one_changed(
     forget()
     update()
     assert rigs.pose_bits(rig) == seen[-1]
-
-
-def test_channels_are_read_once_while_frames_are_played() -> None:
-    """All that frames change of them is in F-curves."""
-    rig = constrained("COPY_TRANSFORMS")
-    update()
-    read: list[str] = []
-
-    def noting(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> object:
-        if not bones.id_data.is_evaluated:
-            read.append(name)
-        return floats(bones, name, size)
-
-    with replaced(floats, noting):
-        rigs.go(1, 2)
-        assert "location" in read
-        read.clear()
-        rigs.go(3, 4)
-        assert not read
-        rig.pose.bones["Hub"].location.z = 0.3
-        rigs.go(5)
-    shown = rigs.pose_bits(rig)
-    forget()
-    rigs.go(5)
-    assert rigs.pose_bits(rig) == shown
 
 
 @pytest.mark.parametrize("amount", (0.0, 0.3))
