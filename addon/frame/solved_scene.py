@@ -299,7 +299,7 @@ class SolvedScene:
         """Compute a bone's frame, and cache it."""
         rig, evaluated = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
-        # A chain may have more bones than Python allows recursions.
+        # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
         while bone in moved and bone not in frames:
             path.append(bone)
@@ -407,7 +407,7 @@ class SolvedScene:
         return self.snapshot.basis(ob, uid)
 
     def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole here moves with a chain's body, in world space."""
+        """Return how far a chain's body moves a target or pole at ``place``, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
         lift = sum_of([lifts[bone].of(place) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():

@@ -271,7 +271,7 @@ class Overwrite(NamedTuple):
 
     Attributes:
         buffer: The channel.
-        before: Its values before that.
+        before: Its values before it was overwritten.
         played: Its values with the new frame's muted F-curves; `before` if there aren't any.
         written: The values that were written.
         curves: F-curves that replace them if the evaluation includes animation.

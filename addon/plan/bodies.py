@@ -60,7 +60,7 @@ def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
 
 
 def _is_lifted(chain: ChainPlan) -> bool:
-    """Return whether a chain reaches for another point than its target."""
+    """Return whether a chain reaches for a point other than its target."""
     source = chain.goal_source
     return chain.target_tie is not None or (source is not None and not source.replaces_target)
 

@@ -325,8 +325,8 @@ class Plan:
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
             follow it. Followers of another unit that needs it are left out.
-        moves: By unit, the bones and objects that it moves, except those that another unit moves
-            which needs it.
+        moves: By unit, the bones and objects that it moves, except those moved by another
+            unit that needs it.
         groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.

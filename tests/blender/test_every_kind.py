@@ -1,7 +1,5 @@
 """What is promised of every kind of motion alike: a table of kinds (`kinds.py`) and promises."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path

@@ -246,7 +246,7 @@ def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 
 
 def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
-    """Repeat outdated automatic simulations from recordings; return whether all could be."""
+    """Repeat outdated automatic simulations from recordings; return whether that was enough."""
     from .simulate import repeat
 
     global _repeating

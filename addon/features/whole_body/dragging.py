@@ -87,10 +87,6 @@ LAG = 1e-3
 constraints carry the bones, exactness would take another evaluation of the rig. By then, the
 mouse would have moved on."""
 
-TURNING = 3.5
-"""How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
-dragged points require more. If the pose of least motion jumps, the body follows at this rate."""
-
 RESTING = 0.1
 """The mouse movement that a tick of the resting mouse stands for, as a fraction of the body."""
 
@@ -481,7 +477,7 @@ class WholeBodyDrag:
         if displacement == ORIGIN:
             self._restore()
             return
-        turning = None if self._last is None else (self._last, TURNING * moved)
+        turning = None if self._last is None else (self._last, moved)
         posed = self._posed
         places = self._places(displacement)
         dragged = self._dragged_to(places)
@@ -496,11 +492,11 @@ class WholeBodyDrag:
                 turning,
             )
         except (ValueError, ArithmeticError):
-            self._hold()  # What it learned may be infinite.
+            self._hold()  # Forgets the response, which may be infinite.
             raise ProblemError(
                 "Too far away (single precision overflows): drag a shorter distance"
             ) from None
-        self._last, self._is_turning = pose, pose.aim is not None
+        self._last, self._is_turning = pose, pose.is_turning
         missed = max(pose.misses[: len(dragged)])
         is_reached = missed <= max(near, REACHED) * posed.size  # Lagging isn't missing.
         self.state = "REACHED" if is_reached else "OUT_OF_REACH"

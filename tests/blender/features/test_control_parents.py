@@ -1,7 +1,5 @@
 """Controls are parented to the root of the character, or to the bone that is chosen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,8 +36,6 @@ from spiders import make_spider
 from addon.blender.access import hiding
 from addon.features.hold.listing import shown_holds
 from addon.features.hold.parenting import _draw
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def heads(rig: Any) -> dict[str, Vector]:

@@ -1,7 +1,5 @@
 """IK is added to a limb in one step, with target, pole and hinge, and the pose stays."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,8 +15,6 @@ from mathutils import Matrix, Vector
 from operating import click_bones, refuses
 from rigs import evaluated, make_armature, make_chain, make_empty, update
 from spiders import make_spider
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def add(rig: Any, *names: str, **options: object) -> Any:

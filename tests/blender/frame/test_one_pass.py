@@ -1,7 +1,5 @@
 """Solutions are written ahead of the evaluation, which is the only one, and are never wrong."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product
@@ -114,9 +112,7 @@ def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
 ) -> None:
     """Here a target that one of its constraints moves."""
     target, leader = target_of(rig), rigs.make_empty("Leader")
-    for frame, x in ((1, 0.0), (10, -0.5)):
-        leader.location.x = x
-        leader.keyframe_insert("location", frame=frame)
+    rigs.key(leader, "location", {1: 0.0, 10: -0.5}, 0)
     let_follow(target, leader)
     rigs.watch(rig, "B3")
     update()
@@ -737,9 +733,7 @@ def constrained(kind: str) -> bpy.types.Object:
     variable.name, variable.targets[0].id = "amount", rig
     variable.targets[0].data_path = 'pose.bones["Root"]["amount"]'
     driver.expression = "amount"
-    for frame, x in ((1, 0.0), (10, 0.5)):
-        bones["Source"].location.x = x
-        bones["Source"].keyframe_insert("location", frame=frame)
+    rigs.key(bones["Source"], "location", {1: 0.0, 10: 0.5}, 0)
     target = rigs.make_empty("Target", (0.5, 0.5, 1.7))
     rigs.add_constraint(rig, "Lower", target, chain_count=2)
     return rig

@@ -3,8 +3,6 @@
 All else is counted from outside: evaluations by Blender, calls of the solver, and poses.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """The panels, the menu entry, descriptions and keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
