@@ -35,7 +35,7 @@ from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
-from ..blender.rotation import IndexRange, PoseChannels, Rows, channel_of, quaternion
+from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
 from ..plan.plan import Plan
@@ -287,7 +287,7 @@ class SolvedScene:
         if frames is None:
             frames = self.frames[rig.uid] = {}
             if followers is not None:
-                followers.refresh(pose.owner, pose.local, PoseChannels(pose.now.bones))
+                followers.refresh(pose.owner, pose.local, pose.now.bones)
         if followers is not None and bone in followers.bones:
             world = self.world(rig.object, rig.uid)
             other = partial(self.frame, rig)

@@ -10,6 +10,8 @@ from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec
 
 from ...blender.access import pose_bones
 from ...blender.axes import axis_items
+from ...blender.session import part
+from ...plan.deferred import DeferredWrites
 from ...settings.definitions import (
     FACTOR,
     OVERRIDABLE,
@@ -208,6 +210,7 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     pin.name = pin.bone = bone
     pin.kind = kind
     cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # To find it if renamed.
+    part(DeferredWrites).storing.clear()
 
 
 def kept_pins(settings: FabrikSettings) -> object:

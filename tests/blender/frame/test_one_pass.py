@@ -864,6 +864,49 @@ def test_while_bones_are_posed_constraints_are_as_if_they_were_read(
         assert seen[-1] == bits
 
 
+def test_while_bones_are_posed_settings_are_read_only_if_one_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    read: list[object] = []
+    count(monkeypatch, "read all settings", lambda *_: read.append(None))
+    counts, seen = [], []
+    for amount, influence in ((0.1, 1.0), (0.2, 1.0), (0.3, 0.5), (0.4, 0.5)):
+        if influence != rig.fabrik.constraints[0].influence:
+            rig.fabrik.constraints[0].influence = influence
+        rig.pose.bones["Source"].location.y = amount
+        read.clear()
+        update()
+        counts.append(len(read))
+        seen.append(rigs.pose_bits(rig))
+    assert counts == [1, 0, 1, 0]
+    forget()
+    update()
+    assert rigs.pose_bits(rig) == seen[-1]
+
+
+@pytest.mark.parametrize("amount", (0.0, 0.3))
+def test_a_property_that_drives_a_constraint_is_set_by_a_script_before_a_frame(
+    amount: float,
+) -> None:
+    """Blender isn't told of it, and looks at it once it copies the armature."""
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    before = played(rig)
+    rig.pose.bones["Root"]["amount"] = amount
+    rigs.go(3)
+    rig.update_tag()
+    rigs.go(4)
+    shown = {frame: rigs.pose_bits(rig) for frame in (4, 5, 6) if not rigs.go(frame)}
+    assert not set(shown.values()) & set(before.values())
+    anew = played_anew(rig)
+    assert shown == {frame: anew[frame] for frame in shown}
+    rig.pose.bones["Root"]["amount"] = 0.8
+    rig.update_tag()
+    assert played(rig) == before
+
+
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(
     evaluations: list[float],
 ) -> None:

@@ -487,6 +487,27 @@ class TestBones:
         states = [item.state for item in rig.fabrik.constraints]
         assert states == ["INVALID" if None in names.values() else "REACHED", "REACHED"]
 
+    def test_a_pin_is_followed_after_pasting_a_pose_flipped(self):
+        """Although its bone stores its name only since it was pinned."""
+        rig = rigs.make_armature(
+            {name: ((x, 0, 0), (x, 0, 1), "") for name, x in (("B.L", 1), ("B.R", -1), ("C", 0))}
+        )
+        rigs.add_constraint(rig, "C", rigs.make_empty("Target", (0, 1, 1)), chain_count=1)
+        rigs.update()
+        rigs.activate(rig, "POSE")
+        for angle in (0.9, 0.8):
+            rig.pose.bones["B.R"].rotation_quaternion.w = angle
+            rigs.update()
+        assert bpy.ops.fabrik.pin(bone="B.R") == {"FINISHED"}
+        for bone in rig.pose.bones:
+            (bone if bpy.app.version >= (5, 0) else bone.bone).select = bone.name == "B.R"
+        bpy.ops.pose.copy()
+        bpy.ops.pose.paste(flipped=True)
+        rigs.update()
+        rig.data.bones["B.R"].name = "Tip.R"
+        rigs.update()
+        assert [bone.fabrik_name for bone in rig.pose.bones] == ["B.L", "B.R", "C"]
+
     def test_two_bones_that_swap_their_names_are_not_followed(self):
         """A name that is there is meant, whoever bears it now."""
         make()
