@@ -43,6 +43,7 @@ from rendering import rendered
 from rigs import go
 
 from addon.blender import errors as faults
+from addon.features.simulation import history
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 2.0
 """How long to go on; 0 for a few steps that are always the same."""
@@ -437,6 +438,9 @@ class Shown:
     def _rigs(self, name: str) -> dict[str, bytes]:
         rig = bpy.data.objects.get(name)
         if not rig or not is_seen(rig) or has_blenders_ik(rig) or is_late(rig):
+            return {}
+        # An edit shows a preview, a frame what was simulated.
+        if history.outdated(rig):
             return {}
         # One of a constraint that was gone for a while is given up until a file is loaded.
         if rig.animation_data and not all(c.driver.is_valid for c in rig.animation_data.drivers):

@@ -236,7 +236,8 @@ def curves(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
         return list(data.action.fcurves)
     if data.action_slot is None:
         return []
-    bags = [strip.channelbag(data.action_slot) for strip in data.action.layers[0].strips]
+    strips = [strip for layer in data.action.layers[:1] for strip in layer.strips]
+    bags = [strip.channelbag(data.action_slot) for strip in strips]
     return [curve for bag in bags if bag for curve in bag.fcurves]
 
 
