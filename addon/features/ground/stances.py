@@ -48,12 +48,12 @@ FASTEST = 25.0
 rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
 foot about twice that."""
 
-SWING = 0.4
-"""The assumed duration of a swing that starts or ends outside the clip, in seconds. A swing is 40 %
-of a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second."""
-
 STRIDE = 1.0
 """The assumed duration of a stride, in seconds: a knee bends at least once in it."""
+
+SWING = 0.4 * STRIDE
+"""The assumed duration of a swing that starts or ends outside the clip, in seconds (Perry, “Gait
+Analysis”, 1992)."""
 
 
 class GroundOffset(NamedTuple):
