@@ -200,14 +200,14 @@ def _bodies_measured(name: str, effort: Effort) -> dict[str, list[float]]:
 
 FRAMES = 80
 BLOCK = 20
-CONTROL = "hand_ik.L"
 MOST = 0.5
 
 RIGIFY_MEANING = """\
 The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK constraints \
-converted by our operator. Milliseconds of one `Scene.frame_set` with keys on the control of a \
-hand (“frame”), and of an update after moving it (“pose”). The variants alternate every {block}. \
-“our handlers” includes the evaluations they cause (“of that Blender's”); “own” is the rest."""
+converted by our operator. Milliseconds of one `Scene.frame_set` with keys on the control of an \
+arm or a front leg (“frame”), and of an update after moving it (“pose”). The variants alternate \
+every {block}. “our handlers” includes the evaluations they cause (“of that Blender's”); “own” \
+is the rest."""
 
 WITHOUT = "Rigify is not part of this Blender: not measured."
 
@@ -254,6 +254,7 @@ def generate(kind: str, path: str) -> bool:
     getattr(operators.object, f"armature_{kind}_metarig_add")()
     operators.pose.rigify_generate()
     bpy.data.objects.remove(bpy.data.objects["metarig"])
+    _rig()["control"] = _last_control().name
     bpy.ops.wm.save_as_mainfile(filepath=path)
     return True
 
@@ -283,8 +284,22 @@ def _rig() -> Any:
     return bpy.data.objects["rig"]
 
 
+def _last_control() -> Any:
+    """Return the control that the last limb hangs on: that of an arm or a front leg."""
+    bones = _rig().pose.bones
+    constraints = [con for bone in bones for con in bone.constraints if con.type == "IK"]
+    control = bones[[con.subtarget for con in constraints if con.subtarget][-1]]
+    while control.custom_shape is None:
+        control = control.parent
+    return control
+
+
+def _control() -> Any:
+    return _rig().pose.bones[_rig()["control"]]
+
+
 def _animate() -> None:
-    control = _rig().pose.bones[CONTROL]
+    control = _control()
     for frame in range(-WARM_UP, FRAMES + 10, 5):
         control.location = (
             0.05 * sin(frame),
@@ -316,7 +331,7 @@ def _rigify_measured(folder: Path, work: Work, effort: Effort) -> tuple[float, f
 
 def _pose(_scene: bpy.types.Scene, steps: range) -> list[float]:
     """Move the control to changing positions, and return the time of each update in seconds."""
-    control, layer = _rig().pose.bones[CONTROL], bpy.context.view_layer
+    control, layer = _control(), bpy.context.view_layer
     seconds: list[float] = []
     for step in steps:
         control.location.x = 0.1 * sin(step)

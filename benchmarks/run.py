@@ -40,6 +40,7 @@ SECTIONS = {
     "bake": "bake",
     "look_at": "motions",
     "ropes": "motions",
+    "springs": "springs",
     "ground": "feet",
     "walking": "feet",
     "long_shots": "feet",

@@ -13,6 +13,7 @@ from . import animation
 from .access import pose_bones
 from .offset_layers import OffsetLayer, combined, edited_layer, influence_at
 from .offset_values import neutral_of
+from .rotation import Rows
 
 BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(.+)', re.DOTALL)
 """Matches the data path of a pose bone's property: the bone's escaped name, and the remainder."""
@@ -46,6 +47,7 @@ class Curves:
         places: For each data path, tuples of array index, collection, and index in it.
         bone_places: For each channel of pose bones, tuples of bone, array index, collection, and
             index in it.
+        rows: The bones of these channels.
         settings: For each setting of constraints, tuples of a constraint's index and the data path.
         layer: The offset layer at the last refresh; None without one.
         base: The number of collections below the layer.
@@ -74,6 +76,7 @@ class Curves:
         self._key: list[object] = []
         self.places: dict[str, list[tuple[int, int, int]]] = {}
         self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
+        self.rows = Rows((), ())
         self.settings: dict[str, list[tuple[int, str]]] = {}
         self.layer: OffsetLayer | None = None
         self.base = 0
@@ -127,6 +130,7 @@ class Curves:
         self._room = MOST_KEPT
         names = self.object.pose.bones.keys() if self.object.pose else []
         bones = {name: i for i, name in enumerate(names)}
+        keyed: set[int] = set()
         for nr, curves in enumerate(lists):
             for at, curve in enumerate(curves):
                 if not animation.has_effect(curve):
@@ -140,8 +144,10 @@ class Curves:
                     self.offsets[path] = neutral_of(self.object, path)
                 places.append((index, nr, at))
                 if name in bones:
+                    keyed.add(bones[name])
                     entries = self.bone_places.setdefault(channel, [])
                     entries.append((bones[name], index, nr, at))
+        self.rows = Rows(names, keyed)
         for path in self.places:
             item, _, setting = path.removeprefix(ITEM).partition("].")
             # A name refers to a missing item, in a shot (`settings/shot_keys.py`).
@@ -166,6 +172,7 @@ class Sampler:
         self._curves = curves
         self._frame = frame
         self.places = curves.places
+        self.rows = curves.rows
 
     def at(self, path: str) -> list[tuple[int, float]]:
         """Return the animated components of a property as array index and value."""

@@ -216,8 +216,7 @@ class PoseChannels:
             rows: The bones needed in columns; None for all.
         """
         self.bones = bones
-        self.buffers: dict[str, array[float]] = {}
-        self._sizes: dict[str, int] = {}
+        self.buffers: dict[str, array[Any]] = {}
         self._owners: dict[int, Any] = {}
         self._rows: Any = rows if rows is not None and rows.are_few else None
 
@@ -251,7 +250,6 @@ class PoseChannels:
                 floats(self.bones, channel, size) if rows is None else self._sparse(channel, size)
             )
             self.buffers[channel] = column
-            self._sizes[channel] = size
         return column
 
     buffer = read
@@ -270,10 +268,6 @@ class PoseChannels:
         owners = self._few_bones
         values = [getattr(owners[bone], channel)[:] for bone in group.bones]
         return array("f", [*chain.from_iterable(values)]).tobytes()
-
-    def sizes(self) -> dict[str, int]:
-        """Return the numbers of components of the channels that were read in columns."""
-        return self._sizes
 
     def has(self, bone: int) -> bool:
         """Return whether columns contain the values of a bone."""
@@ -306,6 +300,7 @@ class PatchedRows(PoseChannels):
 
     Attributes:
         reads_all: Whether all bones are read, and only the column of modes has just those needed.
+        sizes: The numbers of components of the channels that were read in columns.
     """
 
     reads_all = False
@@ -327,11 +322,13 @@ class PatchedRows(PoseChannels):
         self._counting = rows if rows is not None and rows.are_few else None
         self._patches = patches
         self._patched: dict[str, array[float]] = {}
+        self.sizes: dict[str, int] = {}
 
     def buffer(self, channel: str, size: int) -> array[float]:
         """Return the patched column of a channel, with ``size`` components per bone."""
         if channel not in self._patched:
             buffer = self._patched[channel] = self.read(channel, size)[:]
+            self.sizes[channel] = size
             for i, value in self._patches(channel, size):
                 buffer[i] = value
         return self._patched[channel]
@@ -349,9 +346,24 @@ class PatchedChannels(PatchedRows):
 
     reads_all = True
 
+    def of(self, group: ChannelGroup) -> bytes:
+        """Return the patched values of a channel of some needed bones, as bytes.
+
+        A few are read individually, as columns may be those of an earlier frame.
+        """
+        rows = self._counting
+        if rows is None:
+            return super().of(group)
+        channel, owners = group.channel, [rows.find(self.bones, bone) for bone in group.bones]
+        values = [getattr(owner, channel)[:] for owner in owners]
+        present = array("f", [*chain.from_iterable(values)]).tobytes()
+        return group.patched(present, self._patches(channel, group.size))
+
     @cached_property
     def _all_modes(self) -> array[int]:
-        return integers(self.bones, "rotation_mode")
+        if "rotation_mode" not in self.buffers:
+            self.buffers["rotation_mode"] = integers(self.bones, "rotation_mode")
+        return self.buffers["rotation_mode"]
 
     @cached_property
     def modes(self) -> array[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
@@ -121,7 +121,7 @@ class Skeleton:
         bone = rest_bone(self.object, self.names[i])
         # Once many bones are recorded, all are compared.
         if self._recorded.setdefault(i, None) is None and self._is_sparse:
-            self._recorded[i] = _rest_state(bone)
+            (self._recorded[i],) = _rest_states([bone])
         return bone
 
     def record(self, i: int) -> None:
@@ -192,9 +192,10 @@ class Skeleton:
         if not self.has_same_names():
             return True
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
-        recorded = [(self.names[i], old) for i, old in self._recorded.items() if old is not None]
+        recorded = {self.names[i]: old for i, old in self._recorded.items() if old is not None}
         # As `rest_bone`, without a call for each.
-        return any([_rest_state(bones[name].bone or rests[name]) != old for name, old in recorded])
+        present = _rest_states([bones[name].bone or rests[name] for name in recorded])
+        return present != [*recorded.values()]
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the slot of a bone's channel; see `KINDS`."""
@@ -278,13 +279,15 @@ def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
     return tuple(columns)
 
 
-def _rest_state(bone: bpy.types.Bone) -> object:
-    """Return the rest pose of a bone in a comparable form."""
+def _rest_states(bones: Iterable[Any]) -> list[object]:
+    """Return the rest poses of bones in a comparable form."""
     numbers = array("f", bytes(64))
-    cast(Any, bone).path_resolve("matrix_local", False).foreach_get(numbers)
-    numbers.append(bone.length)
-    flags = (bone.inherit_scale, bone.use_inherit_rotation, bone.use_local_location)
-    return numbers.tobytes(), flags
+    states: list[object] = []
+    for bone in bones:  # Asked for each bone in use, whenever any is posed.
+        bone.path_resolve("matrix_local", False).foreach_get(numbers)
+        flags = bone.inherit_scale, bone.use_inherit_rotation, bone.use_local_location
+        states.append((numbers.tobytes(), bone.length, flags))
+    return states
 
 
 def rest_of(bone: bpy.types.Bone) -> Bone:

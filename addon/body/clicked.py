@@ -88,7 +88,8 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
     if _is_none(clicks, bone, limb):
         raise ProblemError(
-            "“{bone}” isn't part of a limb: click a hand, a foot, or a bone of an arm or leg",
+            "“{bone}” isn't part of a limb: click a hand, foot, arm or leg, or add Look-at to an "
+            "eye or head",
             bone=bone,
         )
     return _controlling(clicks.armature, limb), is_hand

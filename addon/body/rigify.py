@@ -250,9 +250,9 @@ def is_for_ik(control: str) -> bool:
     return "_ik" in control and not control.startswith(MECHANISM)
 
 
-def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:
-    """Switch limbs to FK, by the names of the bones that have their switches."""
+def use_fk(armature: bpy.types.Object, switches: Collection[str], share: float = 1.0) -> None:
+    """Switch limbs to FK, or with a share of 0 to IK, by the bones that have their switches."""
     for switch in switches:
-        cast(Any, pose_bones(armature)[switch])[SWITCH] = 1.0
+        cast(Any, pose_bones(armature)[switch])[SWITCH] = share
     if switches:
         armature.update_tag()

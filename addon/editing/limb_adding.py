@@ -206,13 +206,14 @@ def _new_ends(armature: bpy.types.Object, indices: Sequence[int]) -> list[bpy.ty
 def _hinge(
     armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix], hinged: list[str]
 ) -> str:
-    """Add a limb's hinges unless they change its pose; return why it gets none."""
+    """Add a limb's hinges unless they change its pose; return why a limb with a knee gets none."""
     added = add_hinges(armature, limb)
     hinged += added
     last = limb.bones[-1]
     if not added:
         bones: list[Any] = [pose_bones(armature)[name] for name in limb.bones[1:]]
-        if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
+        has_knee = bool(limb.kind) or len(limb.bones) == 2
+        if not has_knee or any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
         return msg("No hinge for “{bone}”: it's straight at rest, or animated", bone=last)
     return keep_pose(armature, limb, old_pose, added)

@@ -29,12 +29,17 @@ from ..body.rigify import (
     switched_below,
     use_fk,
 )
-from ..settings.properties import settings
+from ..settings.properties import followed_bone, settings
 from .animated_frames import animated_frames
 from .playing import go_to, returning, updated
 
 ROUNDED: Final = 1e-5
 """Maximum change of a rotation or scale value over time that is due to rounding."""
+
+
+SNAPS: Final = 4
+"""How often a rig's own controls for IK are corrected: of humans, wolves and horses in poses that
+IK can reach, joints are then within 0.2 % of the limb's length, in 12 evaluations."""
 
 
 Channel = tuple[str, str]
@@ -89,32 +94,42 @@ def limbs_to_fk(
     return _switch(armature, limbs, frames if keeps_animation else [])
 
 
+def states_of(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[SwitchState]:
+    """Return the states of the limbs with a switch that aren't in FK yet.
+
+    Raises:
+        ProblemError: If a switch is animated.
+    """
+    limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
+    return [_state(armature, limb, _controls(armature, limb)) for limb in limbs]
+
+
 def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
     """Undo `limbs_to_fk` for a limb, except for keys. Bones that no longer exist are skipped."""
     bones: Any = pose_bones(armature)
-    _set_hidden(armature, state, False)
-    if state.switch in bones:
-        bones[state.switch][SWITCH] = state.value
-        for name, matrix in state.poses.items():
-            if name in bones:
+    for name in filter(None, (followed_bone(armature, name) for name in state.visible)):
+        hiding(armature, name).hide = False
+    if switch := followed_bone(armature, state.switch):
+        bones[switch][SWITCH] = state.value
+        for stored, matrix in state.poses.items():
+            if name := followed_bone(armature, stored):
                 bones[name].matrix_basis = matrix
         armature.update_tag()
 
 
 def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
     """Hide the rig's own IK controls of switched limbs: they move nothing, beside ours that do."""
+    bones: Any = pose_bones(armature)
     for state in states:
-        _set_hidden(armature, state, True)
-
-
-def _set_hidden(armature: bpy.types.Object, state: SwitchState, is_hidden: bool) -> None:
-    for name in state.visible:
-        if name in pose_bones(armature):
-            hiding(armature, name).hide = is_hidden
+        for name in (state.switch, *state.poses, *state.visible):
+            bones[name].fabrik_name = name  # By which it is found if renamed.
+        for name in state.visible:
+            hiding(armature, name).hide = True
 
 
 def remember_switches(armature: bpy.types.Object, states: Sequence[SwitchState]) -> None:
-    """Store the states of limbs that get IK, for `restore_unposed`, and hide their controls."""
+    """Switch limbs that get IK to FK, store their states, and hide their controls for IK."""
+    use_fk(armature, [state.switch for state in states])
     hide_switched(armature, states)
     fabrik = settings(armature)
     fabrik.switches = text_of([*states_in(fabrik.switches), *states])
@@ -130,9 +145,10 @@ def restore_unposed(armature: bpy.types.Object) -> None:
     used = {limb.switch for limb in limbs if not posed.isdisjoint((*limb.bones, limb.hand))}
     states = states_in(fabrik.switches)
     for state in states:
-        if state.switch not in used:
+        if followed_bone(armature, state.switch) not in used:
             restore_switch(armature, state)
-    fabrik.switches = text_of([state for state in states if state.switch in used])
+    kept = [state for state in states if followed_bone(armature, state.switch) in used]
+    fabrik.switches = text_of(kept)
 
 
 def text_of(states: Iterable[SwitchState]) -> str:
@@ -198,20 +214,86 @@ def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
 def _state(armature: bpy.types.Object, limb: Limb, controls: Mapping[str, str]) -> SwitchState:
     bones: Any = pose_bones(armature)
     poses = {name: bones[name].matrix_basis.copy() for name in controls}
-    visible = [name for name in _ik_controls(armature, controls) if not hiding(armature, name).hide]
+    visible = [*_ik_controls(armature, controls)]
     return SwitchState(limb.switch, float(bones[limb.switch][SWITCH]), poses, visible)
 
 
-def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> list[str]:
-    """Return the rig's own controls for IK of the bones that a limb's FK controls move."""
+def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, str]:
+    """Return the original bones of the rig's own controls for IK of a limb, by control.
+
+    Args:
+        armature: The armature. Its hidden controls are left out.
+        controls: The original bones that the limb's FK controls move, by control.
+    """
     originals, moved = body_of(armature).names, {*controls.values()}
-    return [
-        bone.name
+    return {
+        bone.name: original
         for bone in pose_bones(armature)
         if bone.custom_shape
         and is_for_ik(bone.name)
-        and original_name(bone.name, originals) in moved
-    ]
+        and not hiding(armature, bone.name).hide
+        and (original := original_name(bone.name, originals)) in moved
+    }
+
+
+def snap_ik_controls(armature: bpy.types.Object) -> None:
+    """Move a rig's own controls for IK so that its limbs in FK stay once switched back to IK.
+
+    Each moves with its original bone as in the rest pose. Then it moves by what that bone misses
+    in IK: a knee's control turns about one axis only, and some controls carry others.
+    """
+    bones: Any = pose_bones(armature)
+    limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
+    limbs = [limb for limb in limbs if float(bones[limb.switch][SWITCH]) == 1.0]
+    if moved := _free_ik_controls(armature, limbs):
+        wanted = _shown(armature, {name: name for name in moved.values()})
+        use_fk(armature, [limb.switch for limb in limbs], 0.0)
+        _snap(armature, moved, wanted)
+        use_fk(armature, [limb.switch for limb in limbs])
+
+
+def _free_ik_controls(armature: bpy.types.Object, limbs: Iterable[Limb]) -> dict[str, str]:
+    """Return the original bones of the controls for IK of limbs that nothing else moves."""
+    bones = pose_bones(armature)
+    controls: dict[str, str] = {}
+    for limb in limbs:
+        controls.update(_ik_controls(armature, _controls(armature, limb)))
+    return {name: original for name, original in controls.items() if not bones[name].constraints}
+
+
+def _snap(
+    armature: bpy.types.Object, moved: Mapping[str, str], wanted: Mapping[str, Matrix]
+) -> None:
+    """Move controls until their original bones are where they are wanted, in armature space."""
+    aims = wanted
+    for _ in range(SNAPS):
+        _follow(armature, moved, aims)
+        shown = _shown(armature, {name: name for name in wanted})
+        aims = {name: wanted[name] @ shown[name].inverted() @ aims[name] for name in aims}
+
+
+def _follow(
+    armature: bpy.types.Object, moved: Mapping[str, str], aims: Mapping[str, Matrix]
+) -> None:
+    """Move controls with their original bones, those above others first.
+
+    Args:
+        armature: The armature.
+        moved: The original bones by control.
+        aims: The matrices of the original bones, in armature space.
+    """
+    levels: dict[int, list[Any]] = {}
+    for bone in [pose_bones(armature)[name] for name in moved]:
+        level = sum(above.name in moved for above in bone.parent_recursive)
+        levels.setdefault(level, []).append(bone)
+    for _, controls in sorted(levels.items()):
+        for bone in controls:
+            original = pose_bones(armature)[moved[bone.name]]
+            at_rest = original.bone.matrix_local.inverted() @ bone.bone.matrix_local
+            bone.matrix = aims[original.name] @ at_rest
+            for i in range(3):
+                bone.location[i] *= not bone.lock_location[i]
+        updated()
 
 
 def _shown(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, Matrix]:

@@ -444,10 +444,7 @@ class Evaluated:
     Attributes:
         object: The evaluated copy.
         set_by: The copy that has the settings to read, including those of bone constraints.
-        has_animated_bones: Whether Blender still has to evaluate F-curves of its bones.
     """
-
-    has_animated_bones = False
 
     def __init__(self, armature: bpy.types.Object, rows: Rows | None = None) -> None:
         """Wrap an evaluated armature.
@@ -473,10 +470,6 @@ class Evaluated:
     def channels(self) -> PoseChannels:
         """The channels of its bones."""
         return PoseChannels(self.bones, self._rows)
-
-    def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
-        """Return whether evaluated channels match the F-curves; see `Unevaluated`."""
-        return True
 
     @cached_property
     def is_at_rest(self) -> bool:
@@ -526,10 +519,7 @@ class Unevaluated(Evaluated):
 
     Attributes:
         has_animated_bones: Whether F-curves animate its bones.
-        patched: The class that reads channels with F-curve values filled in.
     """
-
-    patched: type[PatchedRows] = PatchedChannels
 
     def __init__(
         self,
@@ -537,6 +527,7 @@ class Unevaluated(Evaluated):
         rows: Rows,
         played: Sampler | None,
         set_by: bpy.types.Object | None = None,
+        patched: type[PatchedRows] = PatchedChannels,
     ) -> None:
         """Wrap an armature.
 
@@ -545,15 +536,15 @@ class Unevaluated(Evaluated):
             rows: The bones that are read at each update.
             played: Its F-curves at the frame; None if the channels already hold their values.
             set_by: The evaluated copy that has the driven settings; None before an evaluation.
+            patched: The class that reads channels with F-curve values filled in.
         """
         super().__init__(rig.object, rows)
         self.set_by = set_by or rig.object
         self._rig = rig
         self._played = played
-        if played is not None:
-            self.has_animated_bones = played.animates_bones()
-            if self.has_animated_bones:
-                self.channels = self.patched(self.bones, played.bone_values, rows)
+        self.has_animated_bones = played is not None and played.animates_bones()
+        if played is not None and self.has_animated_bones:
+            self.channels = patched(self.bones, played.bone_values, rows)
 
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints, one list per setting of `settings_form`."""
@@ -561,18 +552,19 @@ class Unevaluated(Evaluated):
             return super().columns()
         return [self.column(name) for name in settings_form().names]
 
-    def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
+    def has_played(self, copy: bpy.types.Object, posed: Collection[int]) -> bool:
         """Return whether evaluated channels match the F-curves.
 
         Args:
-            evaluated: The channels.
+            copy: The evaluated copy.
             posed: Slots to skip, as they show the solution.
         """
         played = cast(Sampler, self._played)
-        for name, size in self.channels.sizes().items():
+        evaluated = PoseChannels(pose_bones(copy), played.rows)
+        for name, size in cast(PatchedRows, self.channels).sizes.items():
             values = [*played.bone_values(name, size)]
             if not values:
-                continue  # Reading all bones of a large rig takes longer than comparing a few.
+                continue
             numbers, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
             for i, number in values:
                 if numbers[i] != number and first + i // size not in posed:
@@ -591,12 +583,6 @@ class Unevaluated(Evaluated):
     def frame(self, bone: int) -> Frame:
         """Return a bone's rest frame in armature space."""
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
-
-
-class UnevaluatedRows(Unevaluated):
-    """The same, limited to the bones that are read at each update."""
-
-    patched = PatchedRows
 
 
 ALMOST_ONE = 1.0 - 2.0**-23

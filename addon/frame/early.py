@@ -14,11 +14,11 @@ import bpy
 
 from ..blender.access import pose_bones
 from ..blender.curves import Sampler, mute_copy
-from ..blender.rotation import floats
+from ..blender.rotation import PatchedRows, floats
 from ..plan.chain_plan import GoalSource
 from ..plan.plan import Plan
 from ..plan.results import SolveResult
-from .armature import Evaluated, UnevaluatedRows
+from .armature import Evaluated, Unevaluated
 from .read import ChannelSnapshot
 from .solved_scene import SolvedPose, SolvedScene
 from .solving import Runs
@@ -87,11 +87,7 @@ class Early:
 
     def forget(self) -> None:
         """Discard what refers to data that undo or redo may have replaced."""
-        self.plan = self.solved = None
-        self.seen.clear()
-        self.written.clear()
-        self.driving.clear()
-        self.differing.clear()
+        self.__dict__ = Early().__dict__
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
         """Note the armatures whose pose in a depsgraph differs from the original data.
@@ -276,7 +272,7 @@ def _cached_pose(
         curves.restrict(posed)
         played = Sampler(curves, frame)
         if is_edited or varying is None or varying.has_channels:
-            coming = UnevaluatedRows(reader.rig, reader.rows, played)
+            coming = Unevaluated(reader.rig, reader.rows, played, patched=PatchedRows)
             fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
             if reader.posed_channels is not posed:
                 return None  # Rotation modes were edited, so other F-curves apply.

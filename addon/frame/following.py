@@ -27,7 +27,7 @@ from ..blender.native_constraints import (
     space_point,
 )
 from ..blender.relations import active_constraints
-from ..blender.rotation import KIND_OF, PoseChannels, channel_of
+from ..blender.rotation import KIND_OF, channel_of, integers
 from ..blender.skeleton import Point, Skeleton
 
 MODE = "rotation_mode"
@@ -115,34 +115,38 @@ class Followers:
         self,
         owner_of: Callable[[int], Any],
         local_of: Callable[[int], Local],
-        channels: PoseChannels,
+        bones: bpy.types.bpy_prop_collection[Any],
     ) -> None:
-        """Forget bones whose constraints are animated, and read the channels of posed ones.
+        """Forget bones whose constraints animation changed, and read the channels of posed ones.
 
         Args:
             owner_of: Returns an evaluated bone.
             local_of: Returns its channels.
-            channels: The channels of all bones.
+            bones: All bones.
         """
-        if self._has_modes and channels.modes != self._modes:
+        modes = integers(bones, MODE) if self._has_modes else self._modes
+        if modes != self._modes:
             # Constraints may use the Euler orders of their owners and targets.
-            self._modes = channels.modes
+            self._modes = modes
             for cache in (self._known, self.bones, self._values):
                 cache.clear()
         if self._is_posed:
-            self._take_posed(local_of, channels)
+            self._take_posed(local_of, bones)
         for bone, old_values in [*self._values.items()]:
             if self._values_of(bone, owner_of(bone)) != old_values:
                 del self._values[bone], self._known[bone]
                 self.bones.pop(bone, None)
 
-    def _take_posed(self, local_of: Callable[[int], Local], channels: PoseChannels) -> None:
+    def _take_posed(
+        self, local_of: Callable[[int], Local], bones: bpy.types.bpy_prop_collection[Any]
+    ) -> None:
         """Read the cached bones whose channels may have changed since the last call."""
         posed: set[int] = set()
         turns = {channel_of(mode) for mode in {*self._modes}}
         for name, size in {("location", 3), ("scale", 3), *turns}:
             # Python compares bytes in one go, but in arrays it makes two floats of each pair.
-            values = channels.read(name, size)
+            values = array("f", bytes(4 * size * len(self._rig.names)))
+            bones.foreach_get(name, values)
             column, width = values.tobytes(), values.itemsize * size
             last = self._columns.get(name, b"")
             self._columns[name] = column

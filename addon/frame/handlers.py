@@ -55,6 +55,7 @@ from .update import (
     after_evaluation,
     before_evaluation,
     flush_switched,
+    follow_drivers,
     forget_removed_layers,
     unseen,
 )
@@ -121,9 +122,12 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if plan is not None or events.replaced is not None:
             if plan is None:
                 uncollected(runs.follow)()
-            is_undone = events.replaced is not None and not is_frame_change
-            foresee = _coming_after_undo if is_undone else _coming
-            coming = foresee(events, scene, graphs, is_frame_change, kinds)
+            if events.replaced is None or is_frame_change:
+                coming = _coming(events, scene, graphs, is_frame_change, kinds)
+            else:  # It follows undo or redo.
+                new, tagged = runs.follow(), events.tagged
+                forget_bones()
+                coming = Coming(new, scene, graphs, None, tagged, False, None, is_undone=True)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -186,20 +190,6 @@ def _coming(
     flushed = _flushed_of(events, graphs) if is_plain else None
     frame = scene.frame_current_final if is_frame_change else None
     return Coming(plan, scene, graphs, frame, events.tagged or set(), may_be_rebuilt, flushed)
-
-
-def _coming_after_undo(
-    events: Events,
-    scene: bpy.types.Scene,
-    graphs: list[bpy.types.Depsgraph],
-    _is_frame_change: bool,
-    _kinds: Set[str],
-) -> Coming:
-    """Return the evaluation that follows undo or redo."""
-    plan = events.runs.follow()
-    forget_bones()
-    tagged = events.tagged or set()
-    return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
 
 
 def _flushed_of(events: Events, graphs: list[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:
@@ -371,10 +361,12 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     has_foreign_animation = is_foreign(depsgraph)
     if has_foreign_animation and is_frame_change:
         flush_switched(runs, depsgraph)
-    if plan_of.is_switched():
-        plan_of.discard(skeletons=True)
+    plan = plan_of.plan
+    driven = follow_drivers(plan_of, events.early, depsgraph)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes(edited)
+    if plan_of.plan is not plan:
+        driven = follow_drivers(plan_of, events.early, depsgraph)
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()
@@ -401,6 +393,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         redeclared,
         has_others,
         events.replaced or frozenset(),
+        driven,
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)

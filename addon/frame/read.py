@@ -54,6 +54,8 @@ class Played:
         varying: By armature read during playback, which of its values are animated.
         followers: By armature, its bones that follow something solved.
         still: The world-space frames of objects that animation doesn't move.
+        columns: By armature of which a few bones are posed, the channels of all its bones without
+            the values of F-curves.
         frames: The frames at which all armatures were solved.
         shown: By frame and armature, what it showed, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
@@ -65,6 +67,7 @@ class Played:
         self.varying: dict[int, Varying] = {}
         self.followers: dict[int, Followers] = {}
         self.still: dict[int, Frame] = {}
+        self.columns: dict[int, dict[str, array[Any]]] = {}
         self.frames: set[float] = set()
         self.shown: dict[float, dict[int, ShownFrame]] = {}
         self.copies: dict[int, bpy.types.Object] = {}
@@ -87,6 +90,7 @@ class SceneSnapshot(ABC):
         played: The playback cache, if nothing was edited; otherwise None.
         posed: By armature, its bones that follow something solved, if nothing but bones may have
             been posed; otherwise None.
+        settled: The armatures of which only bones were posed since their settings were read.
     """
 
     evaluated: Mapping[int, Evaluated]
@@ -112,6 +116,7 @@ class SceneSnapshot(ABC):
         self.locations: dict[int, Vec] = {}
         self.played = played
         self.posed: dict[int, Followers] | None = None
+        self.settled: Collection[int] = ()
         self._readers = readers
 
     def _read_all(self, touched: Collection[int]) -> None:
@@ -133,12 +138,15 @@ class SceneSnapshot(ABC):
         self.evaluated, self.poses, self.failed = evaluated, poses, failed
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
-        current, played = self._opened(uid, reader), self.played
+        played = self.played
         if played is not None and is_touched:
             played.varying.pop(uid, None)
             played.followers.pop(uid, None)
+            played.columns.pop(uid, None)
+        current = self._opened(uid, reader)
         if played is None or is_touched:
-            return current, reader.read(current, self._fk_channels(current, reader), is_touched)
+            channels, has_settings = self._fk_channels(current, reader), uid not in self.settled
+            return current, reader.read(current, channels, is_touched, is_touched and has_settings)
         varying = played.varying.get(uid)
         if varying is not None and not varying.is_any and reader.last is not None:
             return current, reader.last
@@ -167,7 +175,8 @@ class SceneSnapshot(ABC):
             return None
         followers = played.followers.get(rig.uid)
         if followers is None:
-            followers = played.followers[rig.uid] = Followers(rig, varying.bones, False)
+            animated = self.plan.lookahead.without_settled(rig, varying.bones)
+            followers = played.followers[rig.uid] = Followers(rig, animated, False)
         return followers
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
@@ -335,7 +344,7 @@ class ChannelSnapshot(SceneSnapshot):
         super().__init__(plan, readers, depsgraph, scene, objects, played)
         self.objects: dict[int, bpy.types.Object] = {}
         self._frame_ahead = frame
-        self.posed = posed
+        self.posed, self.settled = posed, () if posed is None else [*posed]
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
         self._samplers: dict[int, Sampler | None] = {}
@@ -346,7 +355,10 @@ class ChannelSnapshot(SceneSnapshot):
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
         set_by = self._set_by(reader.rig) if self.plan.lookahead.driving else None
-        return Unevaluated(reader.rig, reader.rows, played, set_by)
+        opened = Unevaluated(reader.rig, reader.rows, played, set_by)
+        if self.played is not None and opened.has_animated_bones and reader.rows.are_few:
+            opened.channels.buffers = self.played.columns.setdefault(uid, {})
+        return opened
 
     def _set_by(self, rig: Skeleton) -> bpy.types.Object | None:
         """Return an armature's evaluated copy, if it has driven settings and was evaluated."""
@@ -448,10 +460,10 @@ class ChannelSnapshot(SceneSnapshot):
             if not self._has_expected_transform(uid, copy, worlds, largest):
                 return False
         for uid, read in self.evaluated.items():
-            if read.has_animated_bones:
+            if isinstance(read, Unevaluated) and read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
-                if copy.is_evaluated and not read.has_played(PoseChannels(pose_bones(copy)), posed):
+                if copy.is_evaluated and not read.has_played(copy, posed):
                     return False
         return True
 

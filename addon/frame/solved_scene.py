@@ -35,7 +35,7 @@ from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
-from ..blender.rotation import IndexRange, PoseChannels, Rows, channel_of, quaternion
+from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
 from ..plan.plan import Plan
@@ -287,7 +287,7 @@ class SolvedScene:
         if frames is None:
             frames = self.frames[rig.uid] = {}
             if followers is not None:
-                followers.refresh(pose.owner, pose.local, PoseChannels(pose.now.bones))
+                followers.refresh(pose.owner, pose.local, pose.now.bones)
         if followers is not None and bone in followers.bones:
             world = self.world(rig.object, rig.uid)
             other = partial(self.frame, rig)
@@ -299,7 +299,7 @@ class SolvedScene:
         """Compute a bone's frame, and cache it."""
         rig, evaluated = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
-        # A chain may have more bones than Python allows recursions.
+        # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
         while bone in moved and bone not in frames:
             path.append(bone)
@@ -407,7 +407,7 @@ class SolvedScene:
         return self.snapshot.basis(ob, uid)
 
     def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole here moves with a chain's body, in world space."""
+        """Return how far a chain's body moves a target or pole at ``place``, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
         lift = sum_of([lifts[bone].of(place) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():

@@ -17,7 +17,7 @@ from ..blender.rotation import ranges_of
 from ..blender.session import part
 from ..blender.updates import graphs_of
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
-from ..plan.plan import ArmaturePlan, Plan
+from ..plan.plan import Plan
 from ..plan.planner import Planner
 from ..plan.results import SolveResult, is_far
 from ..plan.tree_plan import TreePlan
@@ -68,7 +68,6 @@ class Runs:
         self.posed: dict[int, Followers] = {}
         self.remembered: dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]] = {}
         self.outlived: dict[int, object] = {}
-        self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
 
@@ -80,17 +79,15 @@ class Runs:
         self.plan = plan
         self.played = Played()
         self.posed.clear()
-        old_armatures, self._armatures = self._armatures, dict(self.planner.armatures)
-        for uid in old_armatures.keys() - self._armatures.keys():
+        for uid in self.readers.keys() - self.planner.armatures.keys():
             del self.readers[uid], self.writers[uid]
-        for uid, armature in self._armatures.items():
-            if old_armatures.get(uid) is not armature:
+        for uid, armature in self.planner.armatures.items():
+            if uid not in self.writers or self.writers[uid].plan is not armature:
                 rig, slots = armature.rig, armature.slots
-                reader = FkReader(
+                reader = self.readers[uid] = FkReader(
                     rig, slots, armature.native_joints, armature.tips, armature.driven
                 )
-                self.readers[uid] = reader
-                self.writers[uid] = PoseWriter(rig, reader.rows, bool(slots))
+                self.writers[uid] = PoseWriter(armature, reader.rows)
         if self.plan.units is not old_plan.units:
             old_units = self._units
             self._units = {unit: old_units.get(unit) or self._new(unit) for unit in plan.units}
@@ -140,9 +137,10 @@ class Runs:
         """Return what an armature's results depend on besides inputs; None if any is missing."""
         if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
             return None
-        chains = self._armatures[uid].chains
+        plan = self.writers[uid].plan
+        chains = plan.chains
         notes = [(chain.problem, chain.note, chain.is_late, chain.is_layered) for chain in chains]
-        return self._armatures[uid], notes
+        return plan, notes
 
     def results(self) -> dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]]:
         """Return designs and last results by armature and constraints, of units that have both."""

@@ -56,7 +56,7 @@ from .root_locks import RootLocks, root_locks, with_locks
 from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[RestBend | None], list[RestBend | None]]
-"""From each bone of a chain, the rest bend of the part below it, with and without the hand."""
+"""The rest bend of a chain from each of its bones to its tip, with and without the hand."""
 
 
 class TreeInput(NamedTuple):
@@ -389,7 +389,7 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, s
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain below each of its bones."""
+    """Return the rest bend of a chain from each of its bones on."""
     rig, bones = chain.rig, chain.bones
     starts = range(len(bones))
     if not chain.has_hand:

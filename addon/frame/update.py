@@ -7,12 +7,12 @@ FK pose before and after both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, pose_bones, session_uid
+from ..blender.access import is_edited, is_there, pose_bones, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels
@@ -21,6 +21,7 @@ from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, is_foreign, tagged_in
 from ..plan import planner
 from ..plan.plan import Plan
+from ..plan.planner import Planner
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
 from .following import value_at
@@ -128,14 +129,18 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     right = _verified(affected, solved) if was_tried else set()
+    stale = done.driven.keys() & affected.evaluated.keys()
     replayed: set[int] = set()
     if was_tried and done.frame in runs.played.shown:
-        replayed = _replayed(affected, done.frame)
-    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
-    wrong = affected.evaluated.keys() - ((right | replayed) - stale)
+        replayed = _replayed(affected, done.frame) - stale
+    for uid in stale:
+        runs.played.followers.pop(uid, None)
+        if not done.is_foreign:  # Else the original data keeps its own.
+            early.driving[uid] = done.driven[uid]
+    wrong = affected.evaluated.keys() - right - replayed
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
-    wrong |= differing
+    wrong |= differing | stale
     again = (affected.evaluated.keys() & done.redeclared) | differing
     if wrong:
         again |= _solved_again(affected, wrong, early.written)
@@ -153,24 +158,33 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
         if runs.plan.lookahead.visited:
-            _note_shown(affected, done.frame, replayed - stale)
+            _note_shown(affected, done.frame, replayed)
     return True
 
 
-def _newly_driven(affected: Affected, early: Early) -> set[int]:
-    """Return the armatures whose settings drivers have changed unexpectedly."""
-    update, driving = affected.update, affected.runs.plan.lookahead.driving
-    stale: set[int] = set()
-    for uid in driving.keys() & affected.evaluated.keys():
-        values = [
-            value_at(cast(Any, block).evaluated_get(update.depsgraph), path)
-            for (_, path), block in driving[uid].items()
-        ]
+def follow_drivers(
+    plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph
+) -> dict[int, list[object]]:
+    """Return the armatures whose settings drivers have changed unexpectedly, with their values.
+
+    The plan is discarded if animation or a driver switched a native constraint or a rotation mode.
+    """
+    changed: dict[int, list[object]] = {}
+    plan = plan_of.plan
+    if plan is None:
+        return changed
+    lookahead = plan.lookahead
+    for uid, driving in lookahead.driving.items():
+        values: list[object] = []
+        for block, paths in driving.items():
+            copy = block.evaluated_get(depsgraph)
+            values += [value_at(copy, path) for path in paths]
         if values != early.driving.get(uid):
-            stale |= {uid}
-            if not update.is_foreign:  # Else the original data keeps its own.
-                early.driving[uid] = values
-    return stale
+            changed[uid] = values
+    animated = lookahead.switched if changed else lookahead.unsettled
+    if (animated or plan.switched) and plan.has_switched(animated=animated):
+        plan_of.discard(skeletons=True)
+    return changed
 
 
 def _verified(affected: Affected, solved: SolvedScene | None) -> set[int]:
@@ -258,44 +272,25 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     from_channels = rigs & plan.lookahead.known
     composed: dict[int, bool] = {}
     is_edit = done.frame is None and not done.is_foreign
-    if from_channels:
-        scene = _channels(affected, from_channels, touched)
-        solved, composed = update(runs, scene, done.frame, is_edit)
-        if not scene.came_true(done.depsgraph, solved.worlds, solved.frames):
-            from_channels = set()
-    from_evaluated = rigs - from_channels
-    if from_evaluated:
-        touched |= plan.lookahead.known
-        scene = _evaluated(affected, from_evaluated, touched)
-        _, again = update(runs, scene, done.frame, is_edit)
-        composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
-    return composed
-
-
-def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
-    """Read armatures from the original data."""
-    runs, done = affected.runs, affected.update
+    # The frame whose animation Blender doesn't flush to the original data.
     frame = done.frame if done.is_foreign else None
     depsgraph: Any = done.depsgraph
-    scene = depsgraph.scene
-    played = runs.played if done.is_played else None
-    return ChannelSnapshot(
-        runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph, played=played
-    )
-
-
-def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> EvaluatedSnapshot:
-    """Read armatures from the evaluated data."""
-    runs, done = affected.runs, affected.update
-    return EvaluatedSnapshot(
-        runs.plan,
-        runs.readers,
-        done.depsgraph,
-        {uid: affected.evaluated[uid] for uid in rigs},
-        touched,
-        done.is_foreign and done.frame is not None,
-        runs.played if done.is_played else None,
-    )
+    given, played = (plan, runs.readers), runs.played if done.is_played else None
+    if from_channels:
+        scene = depsgraph.scene
+        ahead = ChannelSnapshot(
+            *given, scene, from_channels, touched, frame, depsgraph, played=played
+        )
+        solved, composed = update(runs, ahead, done.frame, is_edit)
+        if not ahead.came_true(depsgraph, solved.worlds, solved.frames):
+            from_channels = set()
+    copies = {uid: affected.evaluated[uid] for uid in rigs - from_channels}
+    if copies:
+        touched |= plan.lookahead.known
+        shown = EvaluatedSnapshot(*given, depsgraph, copies, touched, frame is not None, played)
+        _, again = update(runs, shown, done.frame, is_edit)
+        composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
+    return composed
 
 
 TRIES = 2
@@ -320,7 +315,7 @@ def _evaluate_again(
         optional: Armatures that Blender may also evaluate.
         released: Armatures with bones that no chain poses any more.
     """
-    released = [armature for armature in released if _exists(armature) and not is_edited(armature)]
+    released = [armature for armature in released if is_there(armature) and not is_edited(armature)]
     for armature in released:
         armature.update_tag(refresh={"OBJECT"})
     runs, depsgraph = affected.runs, affected.update.depsgraph
@@ -357,13 +352,6 @@ def _evaluate_again(
     finally:
         for pose in saved:
             pose.restore()
-
-
-def _exists(armature: bpy.types.Object) -> bool:
-    try:
-        return armature.pose is not None
-    except ReferenceError:  # It was removed.
-        return False
 
 
 def _write(affected: Affected, rigs: Iterable[int]) -> None:
@@ -405,7 +393,7 @@ def after_edits_of_others(
         follow: Reads the depsgraph, and must not raise. It sees the updates of both evaluations.
     """
     overwritten = runs.overwritten
-    rigs = [rig for rig in runs.plan.rigs.values() if _exists(rig.object)]
+    rigs = [rig for rig in runs.plan.rigs.values() if is_there(rig.object)]
     if not Updates(depsgraph).are_more_than(len(rigs)):  # Else writing all is cheaper.
         tagged = tagged_in([depsgraph])
         rigs = [rig for rig in rigs if rig.object.name in tagged]
@@ -461,6 +449,7 @@ class Update(NamedTuple):
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
             anyway.
         has_others: Whether other handlers ran first, which may have set anything.
+        driven: The armatures whose settings drivers have changed unexpectedly (see `Early`).
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -474,6 +463,7 @@ class Update(NamedTuple):
     redeclared: Set[int] = frozenset()
     has_others: bool = False
     replaced: Set[int] = frozenset()
+    driven: Mapping[int, list[object]] = {}
 
 
 class Affected(NamedTuple):

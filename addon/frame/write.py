@@ -36,6 +36,7 @@ from ..blender.rotation import (
 )
 from ..blender.skeleton import Skeleton, forget_bones
 from ..plan.chain_plan import Report
+from ..plan.plan import ArmaturePlan
 from ..plan.results import SolveResult
 from ..settings.properties import FabrikConstraint, settings
 from .armature import FkPose
@@ -46,6 +47,7 @@ class PoseWriter:
     """Writes an armature at each update.
 
     Attributes:
+        plan: The plan of the armature.
         rig: The armature.
         rows: The bones whose channels are read and written.
         poses_any: Whether chains pose any of its bones.
@@ -54,11 +56,9 @@ class PoseWriter:
         shown: The reports last written to its constraints.
     """
 
-    def __init__(self, rig: Skeleton, rows: Rows, poses_any: bool) -> None:
+    def __init__(self, plan: ArmaturePlan, rows: Rows) -> None:
         """Set up the writer."""
-        self.rig = rig
-        self.rows = rows
-        self.poses_any = poses_any
+        self.plan, self.rig, self.rows, self.poses_any = plan, plan.rig, rows, bool(plan.slots)
         self.composed: list[tuple[ChannelGroup, bytes]] = []
         self.reports: Mapping[tuple[int, ...], Sequence[Report]] = {}
         self.shown: Mapping[tuple[int, ...], Sequence[Report]] = {}
@@ -271,7 +271,7 @@ class Overwrite(NamedTuple):
 
     Attributes:
         buffer: The channel.
-        before: Its values before that.
+        before: Its values before it was overwritten.
         played: Its values with the new frame's muted F-curves; `before` if there aren't any.
         written: The values that were written.
         curves: F-curves that replace them if the evaluation includes animation.

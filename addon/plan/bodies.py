@@ -6,7 +6,7 @@ it. They follow the lift, unless something else holds them or they were placed i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import dist
 from typing import Any
 
@@ -42,25 +42,28 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
 
 
 def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
-    """Draw controls at their chains' tips, if a lifted body or the ground moves the tips.
+    """Draw targets at their chains' tips and poles at the bent joints, if these are lifted.
 
     At their actual location, for example far below a foot on a stair, they would be hard to find.
     """
     for chain in chains:
-        target = chain.target
-        if target is None or target.skeleton is not chain.rig:
-            continue
-        tip = _shown_tip(chain)
-        if tip < 0:
-            continue
-        name = chain.rig.names[target.bone]
-        posed: Any = pose_bones(chain.rig.object)[name]
-        if posed.bone.fabrik_is_control and posed.custom_shape is not None:
-            draw_at(chain.rig.object, name, chain.rig.names[tip], _is_lifted(chain))
+        _draw_at(chain, chain.target, _shown_tip, _is_lifted(chain))
+        _draw_at(chain, chain.pole, _bent_joint, chain.pole_tie is not None)
+
+
+def _draw_at(
+    chain: ChainPlan, point: Point | None, bone_of: Callable[[ChainPlan], int], is_lifted: bool
+) -> None:
+    if point is None or point.skeleton is not chain.rig or (bone := bone_of(chain)) < 0:
+        return
+    name = chain.rig.names[point.bone]
+    posed: Any = pose_bones(chain.rig.object)[name]
+    if posed.bone.fabrik_is_control and posed.custom_shape is not None:
+        draw_at(chain.rig.object, name, chain.rig.names[bone], is_lifted)
 
 
 def _is_lifted(chain: ChainPlan) -> bool:
-    """Return whether a chain reaches for another point than its target."""
+    """Return whether a chain reaches for a point other than its target."""
     source = chain.goal_source
     return chain.target_tie is not None or (source is not None and not source.replaces_target)
 
@@ -72,6 +75,11 @@ def _shown_tip(chain: ChainPlan) -> int:
     rig, last = chain.rig, chain.bones[-1]
     tail = (0.0, rig.bone(last).length, 0.0)
     return min(rig.children[last], key=lambda i: dist(rig.bone(i).head, tail), default=-1)
+
+
+def _bent_joint(chain: ChainPlan) -> int:
+    """Return the bone whose head is the middle joint of a chain; -1 without one."""
+    return chain.bones[len(chain.bones) // 2] if chain.bones else -1
 
 
 def _tie(rig: Skeleton, hips: Mapping[int, set[int]], point: Point | None) -> Tie | None:

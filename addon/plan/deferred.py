@@ -30,6 +30,7 @@ class DeferredWrites:
             drawn, and whether it is. Blender picks it there.
         new: The armatures planned since the last write.
         followed: The armatures whose settings followed renames in the last writes.
+        storing: By armature, the names of the bones that store names, and of their mirror images.
     """
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class DeferredWrites:
         self.shapes: dict[tuple[int, str], tuple[bpy.types.Object, str, bool]] = {}
         self.new: dict[int, bpy.types.Object] = {}
         self.followed: set[int] = set()
+        self.storing: dict[int, set[str]] = {}
 
     def forget(self) -> None:
         """Discard all writes, as for data that undo replaces."""
@@ -45,6 +47,7 @@ class DeferredWrites:
         self.shapes.clear()
         self.new.clear()
         self.followed.clear()
+        self.storing.clear()
 
     def note(self, owner: Any, name: str, value: object) -> None:
         """Set a property of a bone or property group in the next update."""
@@ -56,6 +59,7 @@ class DeferredWrites:
     def note_new(self, armature: bpy.types.Object) -> None:
         """Assign keys and unique names in the lists of an armature in the next update."""
         self.new[armature.session_uid] = armature
+        self.storing.pop(armature.session_uid, None)
 
     def apply(self) -> set[int]:
         """Apply the writes; return the armatures with renamed list items."""
@@ -68,6 +72,7 @@ class DeferredWrites:
                     owner: Any = block.path_resolve(path)
                     if getattr(owner, name) == old:
                         setattr(owner, name, value)
+                        self.storing.pop(block.session_uid, None)
                         if name == "fabrik_name" and old:
                             _, olds = names.setdefault(block.session_uid, (block, {}))
                             olds[owner.name] = str(old)
@@ -179,11 +184,19 @@ def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
 
 
 def has_copied_names(armature: bpy.types.Object) -> bool:
-    """Return whether bones stored names of other bones, as duplicated and pasted ones do."""
-    bones = pose_bones(armature)
-    # Few bones store any name, and this is asked whenever a bone is posed.
-    foreign = {name for bone in bones if (name := bone.fabrik_name) and name != bone.name}
-    return bool(foreign) and not foreign.isdisjoint(bones.keys())
+    """Return whether bones stored names of other bones, as pasted ones do.
+
+    Paste Pose Flipped copies the name that a bone stores to its mirror image. This is asked
+    whenever a bone is posed, so no other bones are looked at.
+    """
+    bones, known = pose_bones(armature), part(DeferredWrites).storing
+    storing = known.get(armature.session_uid)
+    if storing is None:
+        names = {bone.name for bone in bones if bone.fabrik_name}
+        storing = names.union([*map(bpy.utils.flip_name, names)])
+        known[armature.session_uid] = storing
+    stored = {name: bones[name].fabrik_name for name in storing if name in bones}
+    return any([other and other != name and other in bones for name, other in stored.items()])
 
 
 def _correct_copied_names(armature: bpy.types.Object) -> None:

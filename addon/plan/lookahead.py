@@ -69,13 +69,16 @@ def lookahead_of(plan: Plan) -> Lookahead:
         plan: A plan that is complete except for its lookahead.
     """
     lookahead = Lookahead()
+    unsettled: set[tuple[int, str, str]] = set()
     for uid, rig in plan.rigs.items():
         posed, channels = plan.slots[uid], UNANIMATED
         if animation.is_animated(rig.object):
             channels = animation.animated(rig.object)
         data = rig.object.animation_data
         lookahead.drivers[uid] = len(data.drivers) if data else 0
-        lookahead.switched |= _switched(rig, channels)
+        switched = _switched(channels)
+        lookahead.switched |= {(uid, name) for name, _ in switched}
+        unsettled |= {(uid, *setting) for setting in switched}
         animated = posed & _slots_of(rig, channels.keyed | channels.driven)
         lookahead.animated[uid] = animated
         if posed and channels.has_modes:
@@ -91,6 +94,7 @@ def lookahead_of(plan: Plan) -> Lookahead:
             done |= group
             units = [unit for key in group for unit in plan.units_of[key]]
             _look_at_group(plan, lookahead, group, units, objects)
+    lookahead.unsettled = {(uid, name) for uid, name, _ in unsettled - lookahead.settled}
     posed = {uid for uid, curves in lookahead.curves.items() if curves.bone_places}
     lookahead.moving = lookahead.replaced.keys() | plan.rigs.keys() & (posed | lookahead.placed)
     lookahead.still = lookahead.known - lookahead.timed
@@ -136,8 +140,11 @@ def _note_foreseen(
     for rig, bones in inputs.items():
         _, present = lookahead.constrained.setdefault(rig.uid, (rig, set()))
         present |= {*bones} - plan.moved.get(rig.uid, set())
-    for uid, driving in walk.driving.items():
-        lookahead.driving.setdefault(uid, {}).update(driving)
+    for uid in walk.driving.keys() & plan.rigs.keys():
+        known = lookahead.driving.setdefault(uid, {})
+        for block, paths in walk.driving[uid].items():
+            known[block] = [*dict.fromkeys([*known.get(block, ()), *paths])]
+    lookahead.settled |= walk.settled
     lookahead.constrained_objects |= walk.constrained_objects
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
@@ -188,15 +195,14 @@ def _has_strips(ob: bpy.types.Object) -> bool:
     return layer is None or (layer.is_on and edited_layer(ob) is None)
 
 
-def _switched(rig: Skeleton, animated: animation.Channels) -> set[tuple[int, str]]:
-    """Return the bones with native constraints or drivers that animation switches."""
+def _switched(animated: animation.Channels) -> set[tuple[str, str]]:
+    """Return the bones with native constraints or drivers that animation switches, with paths."""
     paths = [path for path, _ in animated.keyed | animated.driven if path.endswith(SWITCHES)]
-    bones = [
-        name
-        for name, property_path in map(split_bone_path, paths)
-        if property_path.startswith(("constraints[", "rotation_mode"))
-    ]
-    return {(rig.uid, name) for name in bones}
+    return {
+        (name, path)
+        for name, path in map(split_bone_path, paths)
+        if path.startswith(("constraints[", "rotation_mode"))
+    }
 
 
 class _DependencyWalk:
@@ -211,7 +217,8 @@ class _DependencyWalk:
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
         self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
-        self.driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = {}
+        self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
+        self.settled: set[tuple[int, str, str]] = set()
         self.constrained_objects: set[int] = set()
         self._followed: dict[Node, list[Node]] = {}
         self._starts: list[Node] = []
@@ -318,7 +325,7 @@ class _DependencyWalk:
                 for target in variable.targets:
                     if target.id is not None:
                         driving = self.driving.setdefault(ob.session_uid, {})
-                        driving[target.id.session_uid, target.data_path] = target.id
+                        driving.setdefault(target.id, []).append(target.data_path)
 
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""
@@ -391,6 +398,8 @@ class _DependencyWalk:
             prefix = f'pose.bones["{bpy.utils.escape_identifier(owner.name)}"].constraints['
             drivers = [c for c in _drivers(node[0]) if c.data_path.startswith(prefix)]
             self._expect(node[0], drivers)
+            uid = node[0].session_uid
+            self.settled |= {(uid, *split_bone_path(c.data_path)) for c in drivers}
         return all([is_predictable(con, on_bone=True) for con in constraints])
 
     def _unpredictable_bones(self, rig: Skeleton) -> set[str]:

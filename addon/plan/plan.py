@@ -6,7 +6,7 @@ Each armature has a separate part. A plan never changes once it is made.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -243,14 +243,15 @@ class Lookahead:
         turned: The objects in `curves` with F-curves on their rotation or scale.
         constrained_objects: Objects with native constraints that are computed here.
         switched: Armature and name of bones whose native constraints animation switches.
+        unsettled: Those that other animation switches than the drivers in `settled`.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
         constrained: By armature, the bones that chains follow through native constraints computed
             here, unless a solved bone moves them.
         visited: By armature whose chains follow such bones, all objects that may change its inputs.
-        driving: By armature, the custom properties that drive settings, as session UID and path,
-            each with its data-block.
+        driving: By armature, the paths of the custom properties that drive settings, by data-block.
+        settled: Settings of native constraints that only these drive: armature, bone and path.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
         is_early: Whether anything is solved or written ahead of a frame without edits.
@@ -270,12 +271,14 @@ class Lookahead:
     turned: set[int] = field(default_factory=set)
     constrained_objects: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
+    unsettled: set[tuple[int, str]] = field(default_factory=set)
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
     visited: dict[int, list[bpy.types.Object]] = field(default_factory=dict)
-    driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = field(default_factory=dict)
+    driving: dict[int, dict[bpy.types.ID, list[str]]] = field(default_factory=dict)
+    settled: set[tuple[int, str, str]] = field(default_factory=set)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False
@@ -285,6 +288,16 @@ class Lookahead:
         """Return the armatures to solve ahead for tagged data-blocks (by name) or a new frame."""
         rigs: set[int] = set(self.worth) if is_frame_change else set()
         return rigs.union(*[self.sources[name] for name in tagged if name in self.sources])
+
+    def without_settled(
+        self, rig: Skeleton, paths: Mapping[int, Sequence[str]]
+    ) -> dict[int, list[str]]:
+        """Return the animated properties of an armature's bones that aren't in `settled`."""
+        names, settled = rig.names, self.settled
+        return {
+            bone: [path for path in animated if (rig.uid, names[bone], path) not in settled]
+            for bone, animated in paths.items()
+        }
 
     def is_outdated(self) -> bool:
         """Return whether the set of animated channels of any object changed."""
@@ -312,8 +325,8 @@ class Plan:
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
             follow it. Followers of another unit that needs it are left out.
-        moves: By unit, the bones and objects that it moves, except those that another unit moves
-            which needs it.
+        moves: By unit, the bones and objects that it moves, except those moved by another
+            unit that needs it.
         groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.
@@ -361,17 +374,21 @@ class Plan:
     examined: list[bpy.types.Object] = field(default_factory=list)
     moves: dict[UnitPlan, Moved] = field(default_factory=dict)
 
-    def has_switched(self, constrained: Collection[int], posed: Collection[bpy.types.ID]) -> bool:
+    def has_switched(
+        self,
+        constrained: Collection[int] = (),
+        posed: Collection[bpy.types.ID] = (),
+        animated: Set[tuple[int, str]] = frozenset(),
+    ) -> bool:
         """Return whether a native constraint or driver of a bone was enabled or disabled.
 
         Args:
             constrained: Armatures whose bone constraints may have been edited.
-            posed: Armature data whose bones may have been posed, which may set rotation modes. If
-                both are empty, only animation can have switched anything.
+            posed: Armature data whose bones may have been posed, which may set rotation modes.
+            animated: Bones of which animation may have switched any, as in `Lookahead.switched`.
         """
         if any([is_on(ob, path) != was_on for ob, path, was_on in self.switched]):
             return True
-        animated = () if constrained or posed else self.lookahead.switched
         if not (constrained or posed or animated):
             return False
         for rig, disturbed in self.disturbed:

@@ -225,13 +225,6 @@ class Planner:
             ours = settings(ob).constraints.keys(), within, is_edited(ob)
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
-    def is_switched(self) -> bool:
-        """Return whether animation or a driver switched a native constraint or a rotation mode."""
-        plan = self.plan
-        if plan is None or not (plan.lookahead.switched or plan.switched):
-            return False
-        return plan.has_switched((), ())
-
     def with_changed_lists(self, among: Iterable[int]) -> set[int]:
         """Return the armatures whose lists a script changed; Blender doesn't notify of this."""
         return {uid for uid in among if self.armatures[uid].has_changed_lists()}

@@ -104,7 +104,7 @@ def _root_limits(chain: ChainPlan) -> list[str]:
 
 
 def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Resolve Copy Target Rotation, of the last bone of the chain or of its child."""
+    """Resolve Copy Target Rotation, for the chain's last bone or that bone's child."""
     chain.has_hand = True
     if chain.tip_bone >= 0:
         chain.bones.append(chain.tip_bone)

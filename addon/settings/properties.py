@@ -19,7 +19,7 @@ from bpy.props import (
 
 from fabrik_solver import METHODS
 
-from ..blender.access import shown_areas
+from ..blender.access import pose_bones, shown_areas
 from . import notifications
 from .definitions import (
     BROWSING,
@@ -498,6 +498,12 @@ CLASSES = (
     FabrikJoint,
     FabrikSceneSettings,
 )
+
+
+def followed_bone(armature: bpy.types.Object, name: str) -> str:
+    """Return the name of a bone by its stored name, even if renamed; empty if it doesn't exist."""
+    bones: Any = pose_bones(armature)
+    return name if name in bones else next((b.name for b in bones if b.fabrik_name == name), "")
 
 
 def _joint(bone: Any) -> FabrikJoint:

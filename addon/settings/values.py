@@ -107,12 +107,14 @@ class Form(NamedTuple):
         names: Their identifiers.
         titles: Their labels.
         limits: Index, minimum and maximum of each number.
+        vectors: Index of each vector, which Blender returns as a reference to the data.
         row: Makes a named tuple from their values.
     """
 
     names: Sequence[str]
     titles: Sequence[str]
     limits: Sequence[tuple[int, float, float]]
+    vectors: Sequence[int]
     row: Callable[[list[Any]], Any]
 
     def within_limits(self, values: Sequence[Any]) -> Any:
@@ -155,8 +157,9 @@ class Form(NamedTuple):
 def _form(props: Sequence[Any]) -> Form:
     names = [prop.identifier for prop in props]
     limits = [(i, *_limits(prop)) for i, prop in enumerate(props) if _is_number(prop)]
+    vectors = [i for i, prop in enumerate(props) if getattr(prop, "is_array", False)]
     row: Any = namedtuple("Settings", names)
-    return Form(names, [prop.name for prop in props], limits, row._make)
+    return Form(names, [prop.name for prop in props], limits, vectors, row._make)
 
 
 def _is_number(prop: Any) -> bool:
@@ -216,6 +219,8 @@ def now(group: Group, owner: str = "") -> Group:
     """
     form = _plain_form(type(group))
     values = [getattr(group, name) for name in form.names]
+    for i in form.vectors:
+        values[i] = tuple(values[i])
     if form.are_sound(values):
         return form.row(values)
     clamped = form.within_limits(values)

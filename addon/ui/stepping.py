@@ -19,6 +19,15 @@ MIN_SLICE, MAX_SLICE = 0.05, 0.5
 """Limits of a slice of work in seconds; within them a slice takes as long as the last redraw."""
 
 
+def advance(work: Generator[float, None, Any], seconds: float) -> float:
+    """Do work for a time, and return its progress; it raises StopIteration at its end."""
+    end = perf_counter() + seconds
+    done = next(work)
+    while perf_counter() < end:
+        done = next(work)
+    return done
+
+
 class ProgressOperator:
     """An operator whose work is a generator that yields its progress from 0 to 1.
 
@@ -83,18 +92,17 @@ class ProgressOperator:
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
-        """Do a slice of the work, and block all events except Escape."""
+        """Do a slice of the work, and block all events except Escape and releases."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
             return self.escaped()
+        if event.value == "RELEASE":  # Else a slider that began this would keep to the mouse.
+            return {"PASS_THROUGH"}
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
         drawing = perf_counter() - self._paused
-        end = perf_counter() + min(max(MIN_SLICE, drawing), MAX_SLICE)
         try:
-            done = next(self._work)
-            while perf_counter() < end:
-                done = next(self._work)
+            done = advance(self._work, min(max(MIN_SLICE, drawing), MAX_SLICE))
         except StopIteration as finished:
             self._clear(context)
             return self.finished(finished.value)

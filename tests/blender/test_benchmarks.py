@@ -1,7 +1,5 @@
 """The benchmark runs, in a process of its own, so that it cannot rot between two uses."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -45,6 +43,7 @@ TITLES = (
     "Baking",
     "Look-at",
     "Ropes and waves",
+    "Springs",
     "Feet on the ground",
     "Walking",
     "Long shots",

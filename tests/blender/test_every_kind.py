@@ -1,7 +1,5 @@
 """What is promised of every kind of motion alike: a table of kinds (`kinds.py`) and promises."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
@@ -180,6 +178,20 @@ def test_another_process_shows_the_same(kind: kinds.Kind, tmp_path: Path) -> Non
         "(pose_bits(rig), rig.fabrik.simulation.state)",
     )
     assert found == (shown[13], "FRESH" if kind in kinds.SIMULATED else "NONE")
+
+
+@pytest.mark.parametrize("kind", kinds.SIMULATED)
+def test_a_render_by_the_command_line_shows_the_same(kind: kinds.Kind, tmp_path: Path) -> None:
+    """A process without a window renders the file, bit for bit as the viewport shows it here."""
+    kind()
+    shown = played()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
+    found, _ = rigs.elsewhere(
+        tmp_path / "any.blend",
+        "from rendering import rendered; rig = bpy.data.objects['Rig']",
+        "rendered(5, 13, 4, lambda depsgraph: pose_bits(rig, depsgraph=depsgraph))",
+    )
+    assert found == {frame: shown[frame] for frame in (5, 9, 13)}
 
 
 @every_kind

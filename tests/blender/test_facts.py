@@ -4,8 +4,6 @@ If a new version of Blender fails one of them, check what relies on that fact, e
 tests pass.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -24,6 +22,7 @@ import pytest
 import rigs
 from bpy.app.handlers import persistent
 from inside import PLACES, value_from_curve
+from kept_files import reopen
 from mathutils import Euler, Matrix, Quaternion, Vector
 from operating import select_bone
 from rendering import rendered
@@ -379,9 +378,7 @@ def test_an_update_in_a_handler_plays_the_animation_where_a_script_has_set_the_f
 
 def test_a_keyed_rotation_mode_converts_what_the_channels_hold() -> None:
     _rig, bone = one_bone()
-    for frame, mode in ((11, "QUATERNION"), (1, "XYZ")):
-        bone.rotation_mode = mode
-        bone.keyframe_insert("rotation_mode", frame=frame)
+    rigs.key(bone, "rotation_mode", {11: "QUATERNION", 1: "XYZ"})
     rigs.go(1)
     bone.rotation_euler.x = 2.0
     rigs.go(11)
@@ -1232,12 +1229,10 @@ def test_undo_calls_its_handlers_then_updates_and_references_are_dead() -> None:
         _ = rig.name
 
 
-def test_undo_keeps_data_blocks_that_are_equal_in_both_steps(tmp_path: Path) -> None:
+def test_undo_keeps_data_blocks_that_are_equal_in_both_steps() -> None:
     for name in ("Equal", "Tagged", "Moved"):
         rigs.make_chain(1, name=name)
-    path = str(tmp_path / "file.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen()
     rigs.update()
     for ob in bpy.data.objects:
         ob.update_tag()
@@ -1500,9 +1495,7 @@ def test_groups_of_settings_on_a_pose_bone_have_no_path_to_be_keyed_by() -> None
         bpy.utils.unregister_class(group)
 
 
-def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tags(
-    tmp_path: Path,
-) -> None:
+def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tags() -> None:
     def group(**more: Any) -> Any:
         made = bpy.props.FloatProperty(**more)
         return type("TEST_Group", (bpy.types.PropertyGroup,), {"__annotations__": {"x": made}})
@@ -1522,9 +1515,7 @@ def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tag
         assert (prop.is_skip_save, prop.is_overridable, prop.is_animatable) == (True, True, False)
         assert prop.hard_min == 1.0
         rigs.make_chain(1, "Kept").test_group.x = 2.5
-        path = str(tmp_path / "kept.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.open_mainfile(filepath=path)
+        reopen()
         assert bpy.data.objects["Kept"].test_group.x == 2.5
     finally:
         del bpy.types.Object.test_group

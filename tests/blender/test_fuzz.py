@@ -6,8 +6,6 @@ hundred steps each time; `make fuzz SECONDS=…` goes on from new seeds and keep
 lines explain a crash of Blender. FABRIK_FUZZ_SEED repeats it.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import random

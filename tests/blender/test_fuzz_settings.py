@@ -4,8 +4,6 @@ Each case is drawn from a seed of its own. `make test` takes a few, `make fuzz` 
 as its time allows; what fails there comes again with FABRIK_FUZZ_SEED.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import random

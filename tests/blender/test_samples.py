@@ -1,7 +1,5 @@
 """The sample files: each plays, the same whichever way, and is what its script makes."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from collections.abc import Iterator
@@ -17,8 +15,6 @@ from mathutils import Matrix, Quaternion, Vector
 from rigs import KEYABLE, channels_bits, shown_bits
 
 from samples import build, measure
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 BIGGEST = 600_000
 SETTINGS = (

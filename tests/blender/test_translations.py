@@ -1,7 +1,5 @@
 """Every text that users see can be translated, and no translation has lost anything."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -650,6 +650,26 @@ def simulation(window: Window) -> Path:
     return film.save("simulation.gif", below_the_top(window))
 
 
+def spring(window: Window) -> Path:
+    """Drag Stiffness and Gravity of a ponytail: it answers; then play it."""
+    stage(window, "prepare_hair(); bpy.ops.fabrik.simulate()", "timeline", "ponytail")
+    window.ask("look_at(list(middle('Rig', 'Hair 3')), 1.5, 20, 8)")
+    window.settled()
+    film = Film(window)
+    film.take(4)
+    for name, way in (("stiffness", 120), ("drag", 60)):
+        x, y = window.find(f"spring.{name}", is_wide=True)
+        film.glide((x, y), steps=4)
+        window.press()
+        film.glide((x + way, y), (x - 20, y), (x + way / 3, y), steps=5)
+        window.release()
+        film.take(3)
+    window.until("bpy.data.objects['Rig'].fabrik.simulation.state == 'FRESH' and modal() == ''")
+    window.settled()
+    film.play(range(20, 45, 2))
+    return film.save("spring.gif", below_the_top(window))
+
+
 def stretch(window: Window) -> Path:
     """Enable Stretch: an arm gets longer to reach its target."""
     stage(window, "prepare('panel')")
@@ -748,6 +768,7 @@ FILMS: dict[str, Callable[[Window], Path]] = {
     "controls": controls,
     "foot-roll": foot_roll,
     "overlay": overlay,
+    "spring": spring,
     "stretch": stretch,
     "tips": tips,
 }

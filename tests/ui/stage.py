@@ -164,6 +164,20 @@ def prepare_face() -> None:
     bpy.ops.pose.select_all(action="DESELECT")
 
 
+def prepare_hair() -> None:
+    """Choose the ponytail of the sample."""
+    rig: Any = bpy.data.objects["Rig"]
+    select(rig, None, "Hair 1")
+    rig.fabrik.active_index = [item.bone for item in rig.fabrik.constraints].index("Hair 6")
+    bpy.context.scene.frame_set(20)
+
+
+def chosen(rig: str) -> Any:
+    """Return the constraint that is chosen in the list of an armature."""
+    fabrik: Any = getattr(bpy.data.objects[rig], "fabrik")  # noqa: B009 - no stub has it
+    return fabrik.constraints[fabrik.active_index]
+
+
 def prepare_picture() -> None:
     """Let what is on the stage be rendered in no time, in the place of the 3D view."""
     render = bpy.context.scene.render

@@ -177,6 +177,27 @@ def test_a_strand_answers_while_its_slider_is_dragged(window):
     window.release()
 
 
+def test_a_slider_that_is_let_go_while_frames_are_played_is_let_go(window):
+    """A file that was opened has no recordings, so its frames are played."""
+    window.ask("open_sample('ponytail')")
+    window.until("is_up()")
+    window.ask("prepare_hair(); arrange('panel')")
+    window.until("open_tab()")
+    rig, stiffness = "bpy.data.objects['Rig']", "chosen('Rig').spring.stiffness"
+    window.move(window.find("spring.stiffness", is_wide=True))
+    window.press()
+    window.slide(60, 0)
+    window.until("modal() == 'FABRIK_OT_simulate_again'")
+    window.release()
+    window.until(f"{rig}.fabrik.simulation.state == 'FRESH' and modal() == ''")
+    value = window.ask(stiffness)
+    assert value > 0.3
+    window.slide(40, -30)
+    window.slide(-80, 10)
+    window.settled()
+    assert window.ask(stiffness) == value
+
+
 def test_a_strand_swings_while_its_bone_is_dragged(window):
     window.ask("prepare_face(); select(bpy.data.objects['Face'], None, 'Tail')")
     window.ask("bpy.ops.fabrik.spring_add(gravity=9.81)")

@@ -41,6 +41,17 @@ def is_in(window: Window, side: str) -> None:
     assert window.ask("bpy.context.active_pose_bone.name") == (HAND if side == "FK" else CONTROL)
 
 
+def search(window: Window, text: str) -> None:
+    """Call the first command that a search finds."""
+    before = window.settled()
+    window.key(F3)
+    window.drawn(before, MIDDLE, 20_000)
+    window.settled()
+    window.type(text)
+    window.save(window.settled(), ROOT / "build" / "ui" / f"search-{text}.png")
+    window.key("Return")
+
+
 class TestSwitching:
     def test_the_shortcut_leads_there_and_back_and_undo_is_one_step(self, window):
         have_limb(window)
@@ -90,17 +101,15 @@ class TestSwitching:
         window.key("Return")
         is_in(window, "FK")
 
-    def test_a_search_for_switch_finds_it(self, window):
-        have_limb(window)
-        before = window.settled()
-        window.key(F3)
-        window.drawn(before, MIDDLE, 20_000)
+    def test_searches_find_adding_first_and_switching(self, window):
+        """In this order: what was searched for last comes first."""
+        have_character(window)
+        window.click(hand_at(window))
+        window.until(f"{SELECTED} == [{HAND!r}]")
+        search(window, "ik")
+        window.until(f"{SELECTED} == [{CONTROL!r}]")
         window.settled()
-        window.type("switch")
-        window.save(window.settled(), ROOT / "build" / "ui" / "search.png")
-        window.type(" fk")
-        window.settled()
-        window.key("Return")
+        search(window, "switch fk")
         is_in(window, "FK")
 
 

@@ -157,7 +157,7 @@ def _trunk(body: Body) -> tuple[int, ...]:
 
 
 def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[SwitchState]:
-    """Switch limbs to their FK controls in the rig, which IK then poses.
+    """Switch limbs to their FK controls, if the rig has them; IK then poses these.
 
     The controls take the displayed pose, and are keyed at the frames where the limbs are animated.
 

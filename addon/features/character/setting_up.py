@@ -96,7 +96,7 @@ class SetUpResult(NamedTuple):
 
 
 def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
-    """Add constraints, controls and limits to the enabled parts of a character.
+    """Add constraints, controls and limits to the enabled parts of a character not set up yet.
 
     Raises:
         ProblemError: If that is impossible; nothing has changed then.

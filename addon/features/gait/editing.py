@@ -23,7 +23,7 @@ from ...editing import constraints as editing
 from ...editing.ends import reaching, refuse_left_behind
 from ...editing.girth import beside_mesh
 from ...editing.placing import new_empty
-from ...editing.switching import use_fk
+from ...editing.switching import remember_switches, states_of
 from ...plan import planner
 from ...plan.registry import kind_of
 from ...settings.properties import free_among, free_name, settings
@@ -81,7 +81,8 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         tips: The last bones of the legs; if empty, the legs are recognized.
 
     Raises:
-        ProblemError: If the legs can't walk; nothing has changed then.
+        ProblemError: If the legs can't walk, or a switch to FK is animated; nothing has changed
+            then.
     """
     planner.discard_if_outdated()
     # Legs find constraints by name, including those that a script added.
@@ -90,7 +91,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     body, legs = _legs(rig, tips)
     if len(legs) < 2:
         raise ProblemError(_why_too_few(armature, body, bool(tips)))
-    switches = {leg.switch for leg in legs} - {""}
+    states = states_of(armature, legs)
     bone = _carrier(rig, body, legs)
     fabrik = settings(armature)
     constraint_count, shown = len(fabrik.constraints), fabrik.active_index
@@ -114,9 +115,9 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         fabrik.active_index = shown
         raise
     gait_settings(armature).active_gait = index
-    use_fk(armature, switches)
+    remember_switches(armature, states)
     notes = [] if tips else [bare_limbs(body), _not_walking(rig, body, legs)]
-    return AddedGait(gait, len(made), bool(switches), [note for note in notes if note])
+    return AddedGait(gait, len(made), bool(states), [note for note in notes if note])
 
 
 def _append_legs(

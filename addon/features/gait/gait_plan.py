@@ -83,7 +83,7 @@ class GaitPlan:
         head: The rest position of the body, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
-        spine: The bones from the body to the last one that carries legs, each with the fraction of
+        spine: The bones after the body up to the last that carries legs, each with the fraction of
             their length up to its tail.
         ground: The ground; empty until resolved.
         problem: Why the walk can't work; empty if it can.
@@ -328,7 +328,7 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 
 
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
-    """Return the bones from body to legs, each with the fraction of the spine up to its tail.
+    """Return the bones between body and legs, with the fraction of the spine up to each tail.
 
     A bone that carries only one leg, such as a shoulder blade, isn't part of the spine. The spine
     is empty if it branches, or if all legs are at its end.

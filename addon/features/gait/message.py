@@ -22,7 +22,7 @@ from .sampling import stored_walk
 from .settings import gait_settings
 
 SHORTEST = 2.0
-"""The step duration in frames below which the foot may not be lifted on any frame."""
+"""Duration of a step, in frames, below which perhaps none of them shows the foot lifted."""
 
 MISSED = 2e-3
 """The foot error above which it is reported, as a fraction of the leg's length."""

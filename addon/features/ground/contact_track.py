@@ -57,14 +57,14 @@ class ContactTrack:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
         kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
-        spans: First and last frame of each contact; the foot is locked in between.
-        extents: Frames of heel strike and toe-off of each contact.
+        spans: First and last frame of each contact, throughout which the foot is locked.
+        extents: Frames of heel strike and toe-off of each contact, counted like ``spans``.
         flats: First and last frame of each foot-flat phase.
         unders: For each contact, the index in the track of the object below it.
         grounds: The objects that the track names; None for deleted ones.
         used: The indices of those that were ever below the foot.
         has_ground: Whether any of them was.
-        drifts: For each contact, how far the floor is above its lowest contact.
+        drifts: For each contact, how far the floor is above where it is lowest.
         standing: Heights above the armature's origin in each frame of its contacts, without the
             drifts.
         tilted: Frames of contacts in which the foot isn't at its resting angle to the floor.

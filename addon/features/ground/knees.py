@@ -188,7 +188,7 @@ class Knees:
         return cubic(more, time / stride - number)
 
     def _ask(self, frame: int) -> Wish:
-        """Return the knee's position on the ground at a frame, and the bend it should have."""
+        """Return what a frame wants of the knee: its position and second difference."""
         stride, looks, look = self._path.stride, self._looked, self._looked[frame]
         bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
         clear = knee.clear(look.animated, self._size)

@@ -38,7 +38,7 @@ BEFORE = 20
 """The same before knees were stored."""
 
 HEAD = 10
-"""How many numbers a track stores for all frames."""
+"""How many numbers a track stores besides those of its frames."""
 
 
 class Sample(NamedTuple):

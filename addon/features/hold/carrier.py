@@ -27,7 +27,7 @@ NAME = "Props"
 """The name of a new armature."""
 
 LENGTH = 0.1
-"""The length of a carrying bone for an object without a size, in meters of the object."""
+"""The length of a carrying bone for an object without a size, in the object's space."""
 
 
 def carrier_of(ob: bpy.types.Object) -> tuple[bpy.types.Object, int] | None:

@@ -239,7 +239,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
     Args:
         several: The bones or objects.
         frame: The frame.
-        frames: Frames to blend back to their own animation; 0 to leave them where they are.
+        frames: Frames to blend back to their own animation; 0 to continue from where they are.
 
     Raises:
         ProblemError: If any of them isn't held there; nothing has changed then.

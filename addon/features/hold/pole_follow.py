@@ -2,7 +2,7 @@
 
 The pole moves by a fraction of the target's own motion, as if parented to it. That is the motion
 that channels, a hold or native constraints add to the parent's motion. So a root bone moves both
-once only, whatever their parents are.
+only once, whatever their parents are.
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ from ...blender.errors import ProblemError
 
 
 def missing(name: str, ob: bpy.types.Object) -> ProblemError:
-    """Return the problem: the bone doesn't exist."""
+    """Return the problem of a bone that doesn't exist."""
     return ProblemError(
         "“{object}” has no bone “{name}”: choose another bone", name=name, object=ob.name
     )
 
 
 def connected(bone: str) -> ProblemError:
-    """Return the problem: the bone is connected to its parent."""
+    """Return the problem of a bone that is connected to its parent."""
     return ProblemError(
         "“{bone}” is connected to its parent and can't be held elsewhere: disconnect it in Edit "
         "Mode, or hold its IK target",
@@ -24,7 +24,7 @@ def connected(bone: str) -> ProblemError:
 
 
 def unlinked(holder: str, bone: str) -> ProblemError:
-    """Return the problem: the bone's holder isn't in any scene."""
+    """Return the problem of a bone whose holder isn't in any scene."""
     return ProblemError(
         "“{holder}” holds “{bone}” but isn't in any scene: link it to one, or remove its events",
         holder=holder,
@@ -33,5 +33,5 @@ def unlinked(holder: str, bone: str) -> ProblemError:
 
 
 def removed(bone: str) -> ProblemError:
-    """Return the problem: the bone's holder no longer exists."""
+    """Return the problem of a bone whose holder no longer exists."""
     return ProblemError("What held “{bone}” was removed: remove its events", bone=bone)

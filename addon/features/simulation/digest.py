@@ -123,7 +123,7 @@ class Digest:
         """Include the constraints that pose an armature's bones, except the simulated ones.
 
         All legs on the ground pose the hip above them, so everything parented to it depends on each
-        leg. Feet, walks and holds are simulated without the influence of others of their kind.
+        leg. Feet, walks and holds are simulated without the influence of any of their kind.
         """
         if ob == self._own[0]:
             path, kind = self._own[1], _kind_of(self._own[1])

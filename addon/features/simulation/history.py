@@ -8,7 +8,7 @@ outdated.
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from struct import Struct
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
@@ -94,15 +94,20 @@ class Simulated(Protocol):
 class Repeatable(Simulated, Protocol):
     """A simulation that can try other settings without playing the frames again."""
 
-    def remember(self, frames: tuple[int, int]) -> None:
-        """Keep the recording from the first to the last frame."""
+    def recall(self, frames: tuple[int, int]) -> bool:
+        """Take what was recorded between two frames; return whether only settings differ."""
         ...
 
-    def again(self, frames: tuple[int, int]) -> bytes | None:
-        """Return the result of the recording with the current settings.
+    def compute(self) -> Generator[float, None, None]:
+        """Compute the result of what was recorded, and yield the progress from 0 to 1.
 
-        None if anything else has changed. Raises `ProblemError` if it can't be simulated.
+        Raises:
+            ProblemError: If it can't be simulated.
         """
+        ...
+
+    def remember(self, frames: tuple[int, int]) -> None:
+        """Keep what was recorded between the first and the last frame, and the result."""
         ...
 
 

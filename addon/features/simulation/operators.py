@@ -15,7 +15,7 @@ import bpy
 from ...blender.access import session_uid
 from ...blender.errors import report_once
 from ...blender.listeners import on_load
-from ...blender.messages import Message, counted, msg
+from ...blender.messages import Message, counted, msg, shown
 from ...blender.refusals import rest_problem
 from ...plan import planner
 from ...ui.following import shown_armature
@@ -24,7 +24,7 @@ from ...ui.refusing import Outcome, Refusing, Working, active_armature, armature
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import NOTES
-from ...ui.stepping import DirectProgressOperator, is_busy
+from ...ui.stepping import MIN_SLICE, DirectProgressOperator, advance, is_busy
 from . import history
 from .settings import simulation_of
 from .timeline import redraw
@@ -194,9 +194,10 @@ _edited = 0.0
 
 
 def _note_edit() -> None:
-    """Start the timer of Automatic."""
-    global _edited
+    """Start the timer of Automatic, and what it repeats anew."""
+    global _edited, _work
     _edited = perf_counter()
+    _work = None
     if bpy.app.background:
         return
     if bpy.app.timers.is_registered(_tick):
@@ -211,7 +212,10 @@ def _tick() -> float | None:
         if is_busy():
             return QUIET
         with bpy.context.temp_override(window=window):
-            if repeated(window.scene, window.view_layer):
+            is_repeated = repeated(window.scene, window.view_layer)
+            if is_repeated is None:
+                return 0.0
+            if is_repeated:
                 return None
             is_quick = _playing < AT_ONCE and bool(_waiting(window.view_layer))
             if not is_quick and perf_counter() - _edited < QUIET:
@@ -224,7 +228,10 @@ def _tick() -> float | None:
     return None
 
 
-_repeating = 0.0
+_work: Generator[float, None, bool] | None = None
+"""The simulations that are being repeated."""
+
+_repeating = inf
 """How many seconds repeating the simulations took last time."""
 
 _playing = inf
@@ -232,10 +239,10 @@ _playing = inf
 
 
 @on_load
-def _forget_playing() -> None:
+def _forget_seconds() -> None:
     """Forget how long the previous file's frames took."""
-    global _playing
-    _playing = inf
+    global _playing, _repeating
+    _playing = _repeating = inf
 
 
 def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -245,18 +252,32 @@ def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     return [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
 
 
-def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
-    """Repeat outdated automatic simulations from recordings; return whether all could be."""
+def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
+    """Repeat outdated automatic simulations from recordings, for a while.
+
+    It blocks no events, so that a slider can be dragged on.
+
+    Returns:
+        Whether that was enough; None while it isn't done.
+    """
     from .simulate import repeat
 
-    global _repeating
+    global _repeating, _work
+    show = bpy.context.workspace.status_text_set
     start = perf_counter()
-    armatures = _waiting(layer)
-    were_enough = [repeat(scene, ob) for ob in armatures]
-    _repeating = perf_counter() - start
-    if True in were_enough:
+    spent = _repeating if _work else 0.0
+    work, _work, _repeating = _work or repeat(scene, _waiting(layer)), None, inf
+    try:
+        done = advance(work, MIN_SLICE)
+    except StopIteration as finished:
+        show(None)
         redraw()
-    return bool(armatures) and False not in were_enough
+        if finished.value:
+            _repeating = spent + perf_counter() - start
+        return finished.value
+    _work, _repeating = work, spent + perf_counter() - start
+    show(shown(msg("Simulating: {done:.0f} %", done=100.0 * done)))
+    return None
 
 
 class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):

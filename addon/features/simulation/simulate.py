@@ -124,28 +124,39 @@ def _staged(
     return staged(layer, [*shown], needed)
 
 
-def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
+def repeat(
+    scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]
+) -> Generator[float, None, bool]:
     """Repeat outdated simulations from their recordings, without playing any frame.
+
+    Nothing is changed before all is done, so it may be given up at any time.
+
+    Yields:
+        The progress, from 0 to 1.
 
     Returns:
         Whether that was possible. Otherwise nothing has changed.
     """
     planner.current()
-    results: list[tuple[str, History]] = []
-    for simulation in history.outdated(armature):
-        frames = _frames(armature, scene, simulation)
-        blob = simulation.again(frames) if isinstance(simulation, history.Repeatable) else None
-        if blob is None:
-            return False
-        key = history.digest_of(armature, simulation, frames).key()
-        results.append((simulation.owner, History(*frames, blob, key)))
-    if not results:
+    runs = [
+        _Run(ob, simulation, _frames(ob, scene, simulation), [])
+        for ob in armatures
+        for simulation in history.outdated(ob)
+    ]
+    if not runs or not all([_is_recalled(run) for run in runs]):
         return False
-    for owner, result in results:
-        history.write(armature, owner, result)
+    keys = [run.needed().key() for run in runs]
+    yield from _computed(runs)
+    for run, key in zip(runs, keys, strict=True):
+        _keep(run, key)
     planner.discard()
-    armature.update_tag()
+    for ob in armatures:
+        ob.update_tag()
     return True
+
+
+def _is_recalled(run: _Run) -> bool:
+    return isinstance(run.one, history.Repeatable) and run.one.recall(run.frames)
 
 
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
@@ -166,13 +177,27 @@ def _passes(
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
         planner.current()
-        for run in [run for run in level if not run.refused]:
-            key = history.digest_of(run.armature, run.one, run.frames).key()
-            result = History(*run.frames, run.one.result(), key)
-            history.write(run.armature, run.one.owner, result)
-            if isinstance(run.one, history.Repeatable):
-                run.one.remember(run.frames)
+        played = [run for run in level if not run.refused]
+        for _ in _computed(played):
+            yield (i + 1) / len(levels)
+        for run in played:
+            _keep(run, run.needed().key())
         planner.discard()
+
+
+def _computed(runs: list[_Run]) -> Generator[float, None, None]:
+    """Compute what doesn't have its result yet, and yield the progress."""
+    computed = [run.one for run in runs if isinstance(run.one, history.Repeatable)]
+    for i, one in enumerate(computed):
+        for done in one.compute():
+            yield (i + done) / len(computed)
+
+
+def _keep(run: _Run, key: bytes) -> None:
+    """Store the result of a run, and what may be repeated."""
+    history.write(run.armature, run.one.owner, History(*run.frames, run.one.result(), key))
+    if isinstance(run.one, history.Repeatable):
+        run.one.remember(run.frames)
 
 
 def _pass(

@@ -1,14 +1,18 @@
 """Import springs and colliders that the VRM add-on stored in an armature.
 
-Only its public property names are used, so the add-on isn't needed to play the springs.
+Only the names of its public properties are used. They are read as they stand in the file, so that
+the add-on needn't be installed.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from statistics import mean
+from typing import Any, NamedTuple, cast
 
 import bpy
 
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg
 from ...blender.skeleton import Skeleton, skeleton_of
@@ -17,24 +21,61 @@ from ...settings.properties import free_name, settings
 from ...ui.adding import MOTION_OPERATORS, all_or_none, known_objects
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.registering import registering
+from .operators import strands_below
 from .recording import SOLVER
 from .settings import colliders_of, spring_of
 
 RATIO = 1e-9
 """Below this, a value at the first joint gives no ratio for the last one."""
 
+Stored = Mapping[str, Any]
+"""A group of properties; those at their defaults may be missing."""
 
-def _stored(armature: bpy.types.Object) -> Any:
-    """Return the VRM 1.0 springs stored in an armature; None without any."""
-    extension = getattr(armature.data, "vrm_addon_extension", None)
-    stored = getattr(extension, "spring_bone1", None)
-    return stored if stored is not None and len(stored.springs) else None
+DOWN = (0.0, 0.0, -1.0)
+
+SHAPES = ("SPHERE", "CAPSULE", "PLANE")
+"""The shapes of colliders, by number."""
+
+
+class _Strand(NamedTuple):
+    """A strand of either version of VRM.
+
+    Attributes:
+        tip: Its last bone.
+        chain_count: Its number of bones.
+        use_tail: Whether it reaches to the tail of its last bone, not the head.
+        along: The settings of each bone that moves, as VRM 1.0 names them.
+        center: The bone that is its center; empty without one.
+        groups: The groups of colliders.
+    """
+
+    tip: str
+    chain_count: int
+    use_tail: bool
+    along: list[Stored]
+    center: str
+    groups: list[str]
+
+
+def _stored(block: Any) -> Stored:
+    """Return what the VRM add-on stores in a data-block or bone."""
+    # From Blender 5.0 on, registered properties are apart from custom ones.
+    properties = getattr(block, "bl_system_properties_get", lambda: block)()
+    return {} if properties is None else properties.get("vrm_addon_extension", {})
+
+
+def _springs(armature: bpy.types.Object) -> tuple[Stored, Stored]:
+    """Return the springs of VRM 1.0 and 0.x of an armature."""
+    stored = _stored(armature.data)
+    older = stored.get("vrm0", {}).get("secondary_animation", {})
+    return stored.get("spring_bone1", {}), older
 
 
 def _stored_refusal(context: bpy.types.Context) -> str:
-    if _stored(active_armature(context)) is not None:
+    newer, older = _springs(active_armature(context))
+    if newer.get("springs") or older.get("bone_groups"):
         return ""
-    return msg("No VRM springs: import a VRM 1.0 character with the VRM add-on")
+    return msg("No VRM springs: import a VRM character with the VRM add-on")
 
 
 class FABRIK_OT_springs_import(Working, bpy.types.Operator):
@@ -42,53 +83,103 @@ class FABRIK_OT_springs_import(Working, bpy.types.Operator):
 
     bl_idname = "fabrik.springs_import"
     bl_label = "Import Springs"
-    bl_description = (
-        "Add the springs and colliders of VRM 1.0 that the VRM add-on stores in this armature"
-    )
+    bl_description = "Add the springs and colliders that the VRM add-on stores in this armature"
     asks = (armature_refusal, _stored_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraints and colliders."""
         armature = active_armature(context)
-        stored = _stored(armature)
+        newer, older = _springs(armature)
+        bones = _Bones(armature)
         start = len(settings(armature).constraints)
         with all_or_none(armature, known_objects()):
-            for spring in stored.springs:
-                _add_spring(armature, stored, spring)
+            strands = _newer(bones, newer) if newer.get("springs") else _older(bones, older)
+            for strand in strands:
+                _add_spring(armature, strand)
         count = len(settings(armature).constraints) - start
         if not count:
             raise ProblemError("The VRM springs name no bones of this armature: check their joints")
-        _add_colliders(armature, stored)
+        _add_colliders(armature, bones, newer if newer.get("springs") else older)
         settings(armature).active_index = start
         armature.update_tag()
         springs = counted(count, "{count} spring", "{count} springs")
         return msg("Imported {springs}: press Simulate", springs=springs)
 
 
-def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
-    """Add a constraint to a spring's strand, if its bones exist."""
-    joints = [joint for joint in spring.joints if joint.node.bone_name]
-    count = _length(skeleton_of(armature), [joint.node.bone_name for joint in joints])
-    if not count:
-        return
-    last = joints[-1].node.bone_name
-    item = editing.add(armature, last, chain_count=count, solver=SOLVER, use_tail=False)
+class _Bones:
+    """The bones of an armature, as the add-on refers to them: by identifiers that it gave them."""
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        """Read the identifiers."""
+        bones = cast(bpy.types.Armature, armature.data).bones
+        self.rig: Skeleton = skeleton_of(armature)
+        self._names = {_stored(bone).get("uuid", ""): bone.name for bone in bones}
+
+    def name(self, node: Stored) -> str:
+        """Return the name of a bone; empty without one."""
+        uuid = node.get("bone_uuid", "")
+        return self._names.get(uuid, "") if uuid else node.get("bone_name", "")
+
+
+def _newer(bones: _Bones, stored: Stored) -> Iterator[_Strand]:
+    """Yield the strands of VRM 1.0 whose bones exist: each is a list of joints."""
+    names = {group.get("uuid"): _name_of(group) for group in stored.get("collider_groups", ())}
+    for spring in stored["springs"]:
+        named = [(bones.name(joint.get("node", {})), joint) for joint in spring.get("joints", ())]
+        joints = [(name, joint) for name, joint in named if name]
+        count = _length(bones.rig, [name for name, _ in joints])
+        if not count:
+            continue
+        references = spring.get("collider_groups", ())
+        groups = [names.get(reference.get("collider_group_uuid"), "") for reference in references]
+        along = [joint for _, joint in joints[:-1]]  # The last one is only the end.
+        center = bones.name(spring.get("center", {}))
+        yield _Strand(joints[-1][0], count, False, along, center, groups)
+
+
+def _older(bones: _Bones, stored: Stored) -> Iterator[_Strand]:
+    """Yield the strands of VRM 0.x whose bones exist: all below the bones of a group."""
+    rig = bones.rig
+    for group in stored.get("bone_groups", ()):
+        # The specification spells it so.
+        values = {**group, "stiffness": group.get("stiffiness", 0.0)}
+        values = {"drag_force": 0.0, **values}
+        names = [reference.get("value", "") for reference in group.get("collider_groups", ())]
+        groups = [name.replace(",", " ") for name in names]
+        center = bones.name(group.get("center", {}))
+        for root in map(bones.name, group.get("bones", ())):
+            for strand in strands_below(rig, rig.index[root]) if root in rig.index else ():
+                yield _Strand(rig.names[strand[-1]], len(strand), True, [values], center, groups)
+
+
+def _name_of(group: Stored) -> str:
+    """Return the name of a group of colliders. A spring lists them with commas between."""
+    name: str = group.get("vrm_name") or group.get("name") or group.get("uuid", "")
+    return name.replace(",", " ")
+
+
+def _add_spring(armature: bpy.types.Object, strand: _Strand) -> None:
+    item = editing.add(
+        armature,
+        strand.tip,
+        chain_count=strand.chain_count,
+        solver=SOLVER,
+        use_tail=strand.use_tail,
+    )
     values: Any = spring_of(item)
     values.mode = "VRM"
-    moving = joints[:-1]  # The last joint only ends the bone before it.
-    for name, theirs in (
-        ("stiffness", "stiffness"),
-        ("drag", "drag_force"),
-        ("gravity", "gravity_power"),
-        ("radius", "hit_radius"),
+    for name, theirs, default in (
+        ("stiffness", "stiffness", 1.0),
+        ("drag", "drag_force", 0.5),
+        ("gravity", "gravity_power", 0.0),
+        ("radius", "hit_radius", 0.0),
     ):
-        _set_curve(values, name, [getattr(joint, theirs) for joint in moving])
-    values.gravity_direction = joints[0].gravity_dir
-    if spring.center.bone_name:
-        values.center, values.center_bone = armature, spring.center.bone_name
-    names = {group.uuid: group.vrm_name for group in stored.collider_groups}
-    groups = [names.get(reference.collider_group_uuid, "") for reference in spring.collider_groups]
-    values.use_colliders, values.groups = any(groups), ", ".join(filter(None, groups))
+        _set_curve(values, name, [joint.get(theirs, default) for joint in strand.along])
+    values.gravity_direction = strand.along[0].get("gravity_dir", DOWN)
+    if strand.center:
+        values.center, values.center_bone = armature, strand.center
+    groups = [*filter(None, strand.groups)]
+    values.use_colliders, values.groups = bool(groups), ", ".join(groups)
 
 
 def _set_curve(spring: Any, name: str, along: list[float]) -> None:
@@ -110,22 +201,47 @@ def _length(rig: Skeleton, names: list[str]) -> int:
     return len(up) - 1 - up.index(first) if first in up else 0
 
 
-def _add_colliders(armature: bpy.types.Object, stored: Any) -> None:
+def _add_colliders(armature: bpy.types.Object, bones: _Bones, stored: Stored) -> None:
     """Add the colliders of each group."""
-    by_uuid = {collider.uuid: collider for collider in stored.colliders}
-    for group in stored.collider_groups:
-        for reference in group.colliders:
-            theirs = by_uuid.get(reference.collider_uuid)
-            if theirs is None:
-                continue
-            ours: Any = colliders_of(armature).add()
-            ours.name = free_name(armature, theirs.node.bone_name or "Collider", "colliders")
-            ours.bone, ours.group = theirs.node.bone_name, group.vrm_name
-            ours.kind = "CAPSULE" if theirs.shape_type == "Capsule" else "SPHERE"
-            shape = getattr(theirs.shape, ours.kind.lower())
-            ours.offset, ours.radius = shape.offset, shape.radius
-            if ours.kind == "CAPSULE":
-                ours.tail = shape.tail
+    by_uuid = {collider.get("uuid"): collider for collider in stored.get("colliders", ())}
+    for group in stored.get("collider_groups", ()):
+        for own in group.get("colliders", ()):
+            # Those of VRM 0.x are spheres, and belong to the bone of their group.
+            theirs = by_uuid.get(own.get("collider_uuid"), {**own, "node": group.get("node", {})})
+            if theirs.get("bpy_object") is not None:
+                bone = bones.name(theirs.get("node", {}))
+                _add_collider(armature, bone, theirs, _name_of(group))
+
+
+def _add_collider(armature: bpy.types.Object, bone: str, theirs: Stored, group: str) -> None:
+    """Add a collider, whose size and place are those of the object that shows it."""
+    shown: Any = theirs["bpy_object"]
+    kind, is_inside = _kind(theirs)
+    carrier: Any = armature.matrix_world
+    if bone in pose_bones(armature):
+        carrier = carrier @ pose_bones(armature)[bone].matrix
+    to_bone = carrier.inverted_safe()
+    place = to_bone @ shown.matrix_world
+    ours: Any = colliders_of(armature).add()
+    ours.name = free_name(armature, bone or "Collider", "colliders")
+    ours.bone, ours.group = bone, group
+    ours.kind = f"INSIDE_{kind}" if is_inside else kind
+    ours.offset = place.translation
+    ours.radius = mean(map(abs, shown.matrix_basis.to_scale())) * shown.empty_display_size
+    if kind == "PLANE":
+        ours.tail = place.translation + place.to_3x3().col[1]
+    elif kind == "CAPSULE" and shown.children:
+        ours.tail = (to_bone @ shown.children[0].matrix_world).translation
+
+
+def _kind(collider: Stored) -> tuple[str, bool]:
+    """Return the shape of a collider, and whether strands stay inside it."""
+    extensions = collider.get("extensions", {})
+    extended = extensions.get("vrmc_spring_bone_extended_collider", {})
+    if not extended.get("enabled"):
+        return SHAPES[collider.get("shape_type", 0)], False
+    kind = SHAPES[extended.get("shape_type", 0)]
+    return kind, bool(extended.get("shape", {}).get(kind.lower(), {}).get("inside"))
 
 
 register, unregister = registering(

@@ -1,10 +1,11 @@
-"""Strands in poses that weren't simulated, as while a bone or collider is dragged.
+"""Strands with a pose or settings that weren't simulated, as while a bone or slider is dragged.
 
 A strand is shown as if the current pose were stored. A change to keyed channels blends in from the
 last key; without keys, the pose has always been that way. Whatever moves the strand is changed
-accordingly, and the last second is simulated again. So the strand hangs, swings and collides as it
-later will. It depends only on the pose and the simulation, not on how the mouse got there. Nothing
-is stored: playing, rendering and baking show the stored result.
+accordingly, and the last second is simulated again with the current settings. So the strand hangs,
+swings and collides as it later will. It depends only on the pose, the settings and the simulation,
+not on how the mouse got there, and costs the same at any number of frames. Nothing is stored:
+playing, rendering and baking show the stored result.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from .recording import (
     Recorded,
     Recording,
     SpringSimulation,
+    Still,
     center_of,
     collider_points,
     recordings_of,
@@ -53,7 +55,7 @@ channels, the other from Blender's evaluation."""
 def live_rotations(
     snapshot: Snapshot, chain: ChainPlan, record: History
 ) -> tuple[float, ...] | None:
-    """Return a strand's local rotations, four numbers a bone; None if its pose was simulated.
+    """Return the local rotations of a strand, four numbers a bone; None if they are simulated.
 
     Args:
         snapshot: The scene, solved so far.
@@ -69,12 +71,13 @@ def live_rotations(
     frame = int(snapshot.time) - record.start
     try:
         change = _change(snapshot, chain, recording.frame_by_frame[frame])
-        if change is None:
+        still = simulation.still()
+        if change is None and still == recording.result.still:
             return None
         span = ceil(MEMORY * snapshot.frame_rate)
         first = max(0, frame - span, *[cut for cut in recording.result.cuts if cut <= frame])
         key = _last_key(_movers(chain), snapshot.time) - record.start
-        rotations = _simulated_on(simulation, recording, (first, frame), change, key)
+        rotations = _simulated_on(simulation, recording, (first, frame), change, key, still)
     except (ProblemError, ValueError, ArithmeticError):
         return None  # Simulating reports what is wrong.
     return tuple(rotations) if all(map(isfinite, rotations)) else None
@@ -124,26 +127,25 @@ def _simulated_on(
     simulation: SpringSimulation,
     recording: Recording,
     frames: tuple[int, int],
-    change: _Change,
+    change: _Change | None,
     key: float,
+    still: Still,
 ) -> list[float]:
-    """Return the rotations at the last of some frames, with the change blended in since a key.
+    """Return the rotations after some frames.
 
     Args:
         simulation: The strand.
         recording: What moved it.
         frames: The indices of the first and last frame.
-        change: The change of its pose at the last frame.
-        key: The frame index of the key; -inf if there is none.
+        change: The change of its pose at the last frame, which comes in since a key.
+        key: The index of the frame of the key; -inf if there is none.
+        still: The settings.
     """
     first, last = frames
     begin = max(first - 1, 0)
     at = first - begin
     recorded = recording.frame_by_frame[begin : last + 2]
-    carried = [
-        change.carried(part, smooth((begin + i - key) / (last - key)) if isfinite(key) else 1.0)
-        for i, part in enumerate(recorded)
-    ]
+    carried = _carried(recorded, change, (key - begin, last - begin))
     starts = {start - begin for start in (0, *recording.result.cuts)}
     tails: list[Tail] = []
     if at not in starts or (first == 0 and simulation.mode.is_loop):
@@ -151,8 +153,21 @@ def _simulated_on(
         tails = [tail.copied() for tail in recording.result.states[first]]
         for tail in tails:
             tail.carry(carry)
-    instants, mode = simulation.instants(carried), simulation.mode
+    instants, mode = simulation.instants(carried, still), simulation.mode
     return simulate_on(instants, simulation.rate, mode, tails, (at, last - begin), starts)
+
+
+def _carried(
+    recorded: list[Recorded], change: _Change | None, during: tuple[float, float]
+) -> list[Recorded]:
+    """Return what moves a strand at some frames, with a change that comes in during some."""
+    if change is None:
+        return recorded
+    key, last = during
+    return [
+        change.carried(part, smooth((i - key) / (last - key)) if isfinite(key) else 1.0)
+        for i, part in enumerate(recorded)
+    ]
 
 
 def _movers(chain: ChainPlan) -> dict[bpy.types.Object, set[str]]:

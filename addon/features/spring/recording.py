@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import dist
@@ -27,7 +27,7 @@ from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.spring import REFERENCE, Spring, Tail
 from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
-from fabrik_solver.motion.spring_strand import BEYOND, Mode, Strand, simulate
+from fabrik_solver.motion.spring_strand import BEYOND, Mode, Strand, simulating
 
 from ...blender import animation, data_blocks
 from ...blender.access import frame_rate, session_uid
@@ -153,6 +153,13 @@ class Shape(NamedTuple):
     radius: float | None
 
 
+class Still(NamedTuple):
+    """The settings of a spring that aren't animated, by name, and of its colliders."""
+
+    values: dict[str, Any]
+    shapes: list[Shape]
+
+
 class Recorded(NamedTuple):
     """What moves a strand at a frame, whatever its spring's settings.
 
@@ -182,11 +189,13 @@ class Result(NamedTuple):
         blob: The encoded strand.
         cuts: The indices of the frames at which it starts again.
         states: The state of its bones at each frame.
+        still: The settings that it was simulated with.
     """
 
     blob: bytes
     cuts: list[int]
     states: list[list[Tail]]
+    still: Still
 
 
 class Recording(NamedTuple):
@@ -235,7 +244,7 @@ class SpringSimulation:
         self._index = index
         self._first = 0.0
         self._recorded: list[Recorded] = []
-        self._result = Result(b"", [], [])
+        self._result = Result(b"", [], [], Still({}, []))
         self._input: ChainInput | None = None
         self._bits: object = None
 
@@ -272,24 +281,19 @@ class SpringSimulation:
             [field_values(ob) for ob in self.fields],
         )
 
+    def recall(self, frames: tuple[int, int]) -> bool:
+        """Take what was recorded; return whether it is what the frames would show."""
+        recording = _recordings.get((session_uid(self._armature), self.owner))
+        if recording is None or recording.frames != frames:
+            return False
+        self._recorded = recording.frame_by_frame
+        return recording.key == self._moving_key(frames)
+
     def remember(self, frames: tuple[int, int]) -> None:
         """Keep the recording, so that other settings can be tried without playing the frames."""
         owner = session_uid(self._armature), self.owner
         key = self._moving_key(frames)
         _recordings[owner] = Recording(frames, key, self._recorded, self._result)
-
-    def again(self, frames: tuple[int, int]) -> bytes | None:
-        """Simulate the recording again; None if the frames have to be played."""
-        owner = session_uid(self._armature), self.owner
-        recording = _recordings.get(owner)
-        if recording is None or recording.frames != frames:
-            return None
-        if recording.key != self._moving_key(frames):
-            return None
-        self._recorded = recording.frame_by_frame
-        blob = self.result()
-        _recordings[owner] = recording._replace(result=self._result)
-        return blob
 
     def _moving_key(self, frames: tuple[int, int]) -> bytes:
         """Return the digest of all inputs but the settings of the spring and its colliders."""
@@ -343,20 +347,25 @@ class SpringSimulation:
             )
         )
 
-    def result(self) -> bytes:
-        """Simulate and encode the strand."""
+    def compute(self) -> Generator[float, None, None]:
+        """Simulate the strand, and yield the progress."""
         try:
-            strand = simulate(self.instants(self._recorded), self.rate, self.mode, BEYOND)
+            still = self.still()
+            instants = self.instants(self._recorded, still)
+            strand = yield from simulating(instants, self.rate, self.mode, BEYOND)
             blob = packed(strand)
             StoredStrand.unpacked(blob)  # Raises if a number isn't finite.
-            self._result = Result(blob, strand.cuts, strand.states)
-            return blob
         except (ValueError, ArithmeticError):
             raise ProblemError(
                 "“{name}” can't be simulated: check the scale and position of its armature, center "
                 "and colliders",
                 name=settings(self._armature).constraints[self._index].name,
             ) from None
+        self._result = Result(blob, strand.cuts, strand.states, still)
+
+    def result(self) -> bytes:
+        """Return the strand that was computed, as bytes."""
+        return self._result.blob
 
     @property
     def rate(self) -> float:
@@ -369,23 +378,32 @@ class SpringSimulation:
         spring = self._spring
         return Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
 
-    def instants(self, frames: Iterable[Recorded]) -> list[Instant]:
-        """Return the inputs at some frames: the recorded motion with the current settings."""
-        spring, paths = self._spring, _animated_paths(self._armature)
-        owner = spring.path_from_id()
+    def still(self) -> Still:
+        """Return the settings of now that aren't animated."""
+        armature, spring = self._armature, self._spring
+        paths, colliders = _animated_paths(armature), colliders_of(armature)
         current: Any = now(spring)
-        still = {
-            name: getattr(current, name)
-            for name in current._fields
-            if f"{owner}.{name}" not in paths
-        }
-        shapes = self._shapes(paths)
+        owner, names = spring.path_from_id(), current._fields
+        values = {n: getattr(current, n) for n in names if f"{owner}.{n}" not in paths}
+        shapes = [
+            Shape(
+                colliders[i].kind,
+                cast(Vec, tuple(colliders[i].offset)),
+                cast(Vec, tuple(colliders[i].tail)),
+                None if _radius_path(i) in paths else colliders[i].radius,
+            )
+            for i in chosen_colliders(armature, spring)
+        ]
+        return Still(values, shapes)
+
+    def instants(self, frames: Iterable[Recorded], still: Still) -> list[Instant]:
+        """Return the inputs at some frames: as recorded, but with settings that aren't animated."""
         instants: list[Instant] = []
         last: object = None
         springs: list[Spring] = []
         for recorded in frames:
-            values = recorded.values._replace(**still)
-            direction = unit(cast(Vec, tuple(values.gravity_direction))) or (0.0, 0.0, -1.0)
+            values = recorded.values._replace(**still.values)
+            direction = unit(values.gravity_direction) or (0.0, 0.0, -1.0)
             share = 1.0 if values.mode == "VRM" else 1.0 / REFERENCE
             gravity = mat_apply(recorded.to_space[0], scaled(direction, values.gravity * share))
             chain = recorded.chain
@@ -394,22 +412,11 @@ class SpringSimulation:
                 last = shared
                 springs = _along(_positions(chain), values, gravity)
             fields = [field.weighted(values.field_weight) for field in recorded.fields]
-            colliders = [_collider(*both) for both in zip(shapes, recorded.placements, strict=True)]
+            placements = zip(still.shapes, recorded.placements, strict=True)
+            colliders = [_collider(*both) for both in placements]
             world, parent = recorded.world, recorded.parent
             instants.append(Instant(world, chain, parent, springs, colliders, values.reset, fields))
         return instants
-
-    def _shapes(self, paths: set[str]) -> list[Shape]:
-        colliders = colliders_of(self._armature)
-        return [
-            Shape(
-                colliders[i].kind,
-                cast(Vec, tuple(colliders[i].offset)),
-                cast(Vec, tuple(colliders[i].tail)),
-                None if _radius_path(i) in paths else colliders[i].radius,
-            )
-            for i in chosen_colliders(self._armature, self._spring)
-        ]
 
     def _chain_input(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
         """Return the chain as posed by the constraints before it in the list."""

@@ -44,8 +44,16 @@ class SpringInput(NamedTuple):
     note: str
 
 
-_strands: dict[tuple[int, int], tuple[bytes, StoredStrand]] = {}
-"""The decoded strands with their bytes, by armature and constraint."""
+class _Unpacked(NamedTuple):
+    """A stored strand, what is wrong with it, and the bytes that it was unpacked from."""
+
+    blob: bytes
+    strand: StoredStrand
+    problem: str
+
+
+_strands: dict[tuple[int, int], _Unpacked] = {}
+"""The decoded strands, by armature and constraint."""
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -97,20 +105,20 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
     record = history.data(armature, owner)
     if record is None:
         raise ProblemError(history.lack(armature, owner))
-    strand = _strand(chain, record)
+    _, strand, problem = _unpacked(chain, record)
     time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
     numbers, live = _rotations(strand, time), None
     if snapshot.is_edit:
         live = live_rotations(snapshot, chain, record)
     if live is not None:
         return SpringInput(live, history.note(record, snapshot.time) or LIVE)
-    note = history.note(record, snapshot.time) or problem_of(record, strand)
+    note = history.note(record, snapshot.time) or problem
     if not note and time in strand.cuts:
         note = CUT
     return SpringInput(numbers, note)
 
 
-def _strand(chain: ChainPlan, record: History) -> StoredStrand:
+def _unpacked(chain: ChainPlan, record: History) -> _Unpacked:
     """Return the stored strand, decoded once.
 
     Raises:
@@ -118,17 +126,17 @@ def _strand(chain: ChainPlan, record: History) -> StoredStrand:
     """
     key = chain.rig.uid, chain.item
     cached = _strands.get(key)
-    if cached is None or cached[0] is not record.blob:
+    if cached is None or cached.blob is not record.blob:
         try:
             strand = StoredStrand.unpacked(record.blob)
         except ValueError:
             raise ProblemError(MISMATCH) from None
         if len(strand.numbers) != 4 * strand.bones * len(record.frames):
             raise ProblemError(MISMATCH)
-        cached = _strands[key] = record.blob, strand
-    if cached[1].bones != len(chain.bones):
+        cached = _strands[key] = _Unpacked(record.blob, strand, problem_of(record, strand))
+    if cached.strand.bones != len(chain.bones):
         raise ProblemError(MISMATCH)
-    return cached[1]
+    return cached
 
 
 def _rotations(strand: StoredStrand, time: float) -> tuple[float, ...]:

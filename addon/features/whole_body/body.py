@@ -73,7 +73,7 @@ scales shear the bones, each solution leaves about a third of that. Otherwise th
 exact."""
 
 Turning = tuple[WholeBodyPose, float]
-"""The last pose, and how far bones may rotate from it, in radians."""
+"""The last pose, and how far goals have moved since then, as a fraction of the body."""
 
 Load = tuple[float, Vec]
 """A mass and its center, in armature space."""
@@ -392,7 +392,7 @@ class Body:
             response: What was learned from poses for other positions of the same goals; None for
                 nothing.
             near: Maximum uncorrected miss of dragged points, as a fraction of the body's size.
-            turning: Maximum rotation of the bones from the previous pose; None for any.
+            turning: The last pose, if bones rotate from there only as goals move; None for any.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]

@@ -44,7 +44,7 @@ from ...blender.messages import msg
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...body.carriers import Carriers
 from ...editing.playing import updated
-from ...editing.switching import limbs_to_fk, restore_switch
+from ...editing.switching import limbs_to_fk, restore_switch, snap_ik_controls
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
 from .body import EXACT, BoneGoal, Load, response_of, root_of
@@ -87,18 +87,11 @@ LAG = 1e-3
 constraints carry the bones, exactness would take another evaluation of the rig. By then, the
 mouse would have moved on."""
 
-TURNING = 3.5
-"""How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
-dragged points require more. If the pose of least motion jumps, the body follows at this rate."""
-
 RESTING = 0.1
 """The mouse movement that a tick of the resting mouse stands for, as a fraction of the body."""
 
 
-SWITCHED = msg(
-    "limbs were switched to FK and their IK controls stayed: snap those with Rigify's buttons "
-    "before you switch back"
-)
+SWITCHED = msg("limbs were switched to FK, and their IK controls were snapped to them")
 
 
 class WholeBodyDrag:
@@ -481,7 +474,7 @@ class WholeBodyDrag:
         if displacement == ORIGIN:
             self._restore()
             return
-        turning = None if self._last is None else (self._last, TURNING * moved)
+        turning = None if self._last is None else (self._last, moved)
         posed = self._posed
         places = self._places(displacement)
         dragged = self._dragged_to(places)
@@ -496,11 +489,11 @@ class WholeBodyDrag:
                 turning,
             )
         except (ValueError, ArithmeticError):
-            self._hold()  # What it learned may be infinite.
+            self._hold()  # Forgets the response, which may be infinite.
             raise ProblemError(
                 "Too far away (single precision overflows): drag a shorter distance"
             ) from None
-        self._last, self._is_turning = pose, pose.aim is not None
+        self._last, self._is_turning = pose, pose.is_turning
         missed = max(pose.misses[: len(dragged)])
         is_reached = missed <= max(near, REACHED) * posed.size  # Lagging isn't missing.
         self.state = "REACHED" if is_reached else "OUT_OF_REACH"
@@ -544,6 +537,8 @@ class WholeBodyDrag:
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note on switched limbs.
 
+        A rig's own controls for IK are snapped to its limbs in FK, so that IK can be used again.
+
         Raises:
             ProblemError: If it couldn't be keyed; the pose is kept.
         """
@@ -559,6 +554,7 @@ class WholeBodyDrag:
                 for control in limb.controls:
                     for owner, name in control.channels():
                         auto_key(owner, name)
+        snap_ik_controls(self.object)
         return SWITCHED if self._switched else ""
 
     def _keyed(self) -> set[int]:

@@ -123,7 +123,7 @@ class KeptBody(PrePassBone):
         super().__post_init__()
         self.bones = [*self.within]
         self.ranges = ranges_of(self.bones)
-        # A single pin doesn't hold a body that could move against it.
+        # With a single pin, nothing would hold the body in place if it could move.
         if len(self.pins) > 1 and not _is_fixed(self.rig, self.bone):
             self.more = [self.rig.slot(LOCATION, self.bone)]
 

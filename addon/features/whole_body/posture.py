@@ -1,4 +1,4 @@
-"""How readily a person's joints bend: in which direction, how far, and how much per drag.
+"""How readily a person's joints bend: in which direction, how far, and what a drag may cost.
 
 The weights are for squared angles in radians², about the axes of the standing body. They apply to a
 whole part: the entire spine, the entire neck, or one joint of a limb. They are fitted so that
@@ -44,7 +44,7 @@ a range by half a radian."""
 PERSON: Final = {
     # People bow by tipping the pelvis as readily as they flex thighs; backward would be a limbo.
     "HIPS": Bending(Axis(2.0, 2.0), Axis(3.0, 0.1), Axis(1.0, 1.0)),
-    # Discs give way forward; backward, the facets of the vertebrae meet. Ribs limit twist.
+    # Discs give way forward; backward, the facets of the vertebrae meet. Ribs share in twists.
     "SPINE": Bending(
         Axis(1.0, 1.0, -36.0, 36.0), Axis(2.0, 0.17, -24.0, 66.0), Axis(0.67, 0.67, -35.0, 35.0)
     ),

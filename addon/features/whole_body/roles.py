@@ -64,7 +64,7 @@ class Roles:
         parts: The part of the body that each bone belongs to.
         reached: The last bones of limbs, by the hands and feet that only IK attaches to them.
         controls: The only bones that rotate; empty if any bone may.
-        named: Returns the bone that another bone stands for, as a control does for its deform bone.
+        named: Returns the bone that another bone stands for, as a control does.
         up: The up direction, in armature space.
         size: The size of the body in armature space; 0 if no body is recognized.
     """

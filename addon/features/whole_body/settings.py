@@ -10,6 +10,8 @@ from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec
 
 from ...blender.access import pose_bones
 from ...blender.axes import axis_items
+from ...blender.session import part
+from ...plan.deferred import DeferredWrites
 from ...settings.definitions import (
     FACTOR,
     OVERRIDABLE,
@@ -19,7 +21,7 @@ from ...settings.definitions import (
     defined,
     fixed,
 )
-from ...settings.properties import FabrikSettings, settings
+from ...settings.properties import FabrikSettings, followed_bone, settings
 
 OPTIONS: dict[str, Any] = {"options": set(), "override": OVERRIDABLE}
 WEIGHTS: dict[str, Any] = {**OPTIONS, "default": (1.0, 1.0, 1.0), "min": 0.0, "max": 1.0}
@@ -181,10 +183,7 @@ def body_settings(armature: bpy.types.ID) -> FabrikWholeBody:
 
 def pinned_bone(armature: bpy.types.Object, pin: FabrikPin) -> str:
     """Return the name of a pin's bone, even if it was renamed; empty if it doesn't exist."""
-    bones: Any = pose_bones(armature)
-    if pin.bone in bones:
-        return pin.bone
-    return next((bone.name for bone in bones if bone.fabrik_name == pin.bone), "")
+    return followed_bone(armature, pin.bone)
 
 
 def pin_kind(armature: bpy.types.Object, bone: str) -> str:
@@ -211,6 +210,7 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     pin.name = pin.bone = bone
     pin.kind = kind
     cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # To find it if renamed.
+    part(DeferredWrites).storing.clear()
 
 
 def kept_pins(settings: FabrikSettings) -> object:

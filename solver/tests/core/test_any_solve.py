@@ -4,8 +4,6 @@
 Each case is drawn from a seed of its own, which a failure names: `CASES[kind](Random(seed))` is it.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import random

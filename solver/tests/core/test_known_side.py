@@ -1,7 +1,5 @@
 """A nearly straight limb bends in its known bend direction."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import acos, atan2, cos, degrees, dist, pi, radians, sin, sqrt
 

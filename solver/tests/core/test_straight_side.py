@@ -1,7 +1,5 @@
 """A straight chain bends by its rest pose or its hinges, not by its rounding."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

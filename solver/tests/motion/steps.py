@@ -1,7 +1,5 @@
 """A foot that walks as captures have it: it lands on its heel, rolls, creeps, and trembles."""
 
-from __future__ import annotations
-
 import random
 from math import pi, radians, sin
 from typing import NamedTuple

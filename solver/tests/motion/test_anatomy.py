@@ -1,7 +1,5 @@
 """The kind of a skeleton is recognized whatever its names, units and direction are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import chain
 from math import cos, sin

@@ -1,7 +1,5 @@
 """What is stored comes back to the last bit, and what is damaged or forged is refused."""
 
-from __future__ import annotations
-
 import tracemalloc
 import zlib
 from collections.abc import Callable, Sequence

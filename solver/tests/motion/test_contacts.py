@@ -1,12 +1,10 @@
 """When a foot stands, and with what: at any size, frame rate, and as captures tremble."""
 
-from __future__ import annotations
-
 import itertools
 from math import cos, sin, tau
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from steps import BALL as BALL_JOINT
 from steps import FLAT as FLAT_TIME
@@ -267,6 +265,7 @@ def test_foot_that_turns_on_the_spot_is_flat_only_for_a_while() -> None:
     assert 0.02 * (flat.last - flat.first) < 0.75
 
 
+@example([0.0, 0.0, 1.0], 0)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=0, max_size=40), st.integers(0, 9))
 def test_contacts_are_apart_and_long_enough(moves: list[float], shortest: int) -> None:
     path, x = [], 0.0
@@ -275,7 +274,7 @@ def test_contacts_are_apart_and_long_enough(moves: list[float], shortest: int) -
         path.append((x, 0.0, abs(move)))
     contacts = of_point(path, thresholds=Thresholds(shortest=shortest))
     for contact in contacts:
-        assert contact.last - contact.first >= max(1, shortest)
+        assert contact.last - contact.first >= shortest  # A runner may stand for a frame.
     for a, b in itertools.pairwise(contacts):
         assert b.first - a.last >= 2
 

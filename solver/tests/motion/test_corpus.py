@@ -1,7 +1,5 @@
 """How much of the corpus is recognized: what changes in the evidence is not to lose any of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The legs of insects and spiders are found by their symmetry, whatever their names are."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import cos, pi, sin
 

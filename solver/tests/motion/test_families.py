@@ -1,7 +1,5 @@
 """Skeletons of many programs are recognized whole by their names, standing or from a capture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import cos, dist, pi, sin
 

@@ -1,7 +1,5 @@
 """Feet on uneven ground: no slide at either end of a swing, nothing in the way, a smooth hip."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from math import cos, isclose, pi, radians, sin

@@ -1,7 +1,5 @@
 """Knees that are nearly straight move smoothly, and their ankles give little for it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import sin
 

@@ -1,7 +1,5 @@
 """A foot that stands does not slide, and comes and goes without a jump, at any frame rate."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import cos, sin
 
@@ -332,31 +330,34 @@ def test_toes_stand_alone_in_a_run() -> None:
     assert max(length(sub(a, b)) for a, b in pairwise(places)) < 1e-12
 
 
-def test_sole_is_that_of_most_frames() -> None:
-    """One contact of four is on a step: the foot's sole is as thick there as elsewhere."""
-    ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
-    contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
-    heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
-    sole = sole_of(Sole(heel, ball), contacts, heights, [UP] * 70)
+SOLES = {
+    # Its contacts, how high the foot is, where its ball is, and where the sole has it.
+    "is that of most frames": ((0, 20, 40, 60), [0.09] * 60 + [0.15] * 10, 10, 0.0, -0.09),
+    "is not thinner where a foot sinks before it rolls off": (
+        (0,),
+        [0.09] * 9 + [0.085, 0.075, 0.067],
+        12,
+        0.0,
+        -0.09,
+    ),
+    "is not above the joint": ((0,), [0.09] * 10, 10, -0.1, -0.1),
+}
+"""One contact of four is on a step: the foot's sole is as thick there as elsewhere.
+
+A short contact has few frames: a quarter of them isn't a level of its own. Where the capture has
+the ball in the floor, the foot is on it and not as deep in it.
+"""
+
+
+@pytest.mark.rows("row")
+@pytest.mark.parametrize("row", SOLES)
+def test_sole(row: str) -> None:
+    starts, heights, length, ball, expected = SOLES[row]
+    contacts = [Contact((Part(FLAT, first, first + length - 1),)) for first in starts]
+    foot = Sole((0.0, 0.0, 0.0), (0.14, 0.0, ball))
+    sole = sole_of(foot, contacts, heights, [UP] * len(heights))
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
-    assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
-
-
-def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
-    """A short contact has few frames: a quarter of them isn't a level of its own."""
-    ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
-    heights = [0.09] * 9 + [0.085, 0.075, 0.067]
-    sole = sole_of(Sole(heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12)
-    assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
-    assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
-
-
-def test_joint_is_not_below_its_sole() -> None:
-    """Where the capture has the ball in the floor, the foot is on it and not as deep in it."""
-    ball, heel = (0.14, 0.0, -0.1), (0.0, 0.0, 0.0)
-    sole = sole_of(Sole(heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10)
-    assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
-    assert sole.ball == ball
+    assert sole.ball == pytest.approx((0.14, 0.0, expected))
 
 
 def landed(rate: float, lasts: int) -> tuple[list[Pose], list[Pose]]:

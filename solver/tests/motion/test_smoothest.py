@@ -1,7 +1,5 @@
 """The smoothest curve within bounds is the least of all that are."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

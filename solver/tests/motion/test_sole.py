@@ -1,7 +1,5 @@
 """A foot lies on what is below both of its ends, and neither is in the ground."""
 
-from __future__ import annotations
-
 from math import isclose
 
 from hypothesis import given

@@ -183,6 +183,47 @@ def test_a_pendulum_has_its_period_and_gains_no_energy(angle: float, rate: float
     assert period == pytest.approx(2.0 * pi * sqrt(size / 9.81) / a, rel=1e-3)
 
 
+CYCLE = 48
+"""Frames in which a head moves around and back."""
+
+AROUND = [
+    Collider((0.0, 0.1, -0.2), (0.0, 0.1, -0.2), 0.08),
+    Collider((0.1, -0.1, -0.3), (-0.1, -0.1, -0.3), 0.05),
+    Collider((0.0, 0.0, -0.38), (0.0, 0.0, 0.0), 0.0, is_plane=True),
+]
+
+
+CONES = (Cone((-0.6, 0.6), (-0.6, 0.6), (-0.3, 0.3)),) * 5
+
+
+@pytest.mark.parametrize(
+    ("mode", "limits", "colliders"),
+    [(STEADY, (), []), (STEADY, (), AROUND), (STEADY, CONES, AROUND), (VRM, (), AROUND)],
+    ids=["free", "collides", "limited", "VRM"],
+)
+def test_ten_thousand_frames_neither_drift_nor_grow(
+    mode: Mode,
+    limits: tuple[Limit | None, ...],
+    colliders: list[Collider],
+    figure: Callable[[str, str], None],
+) -> None:
+    """A strand that a motion is repeated for repeats its own, to the end."""
+    chain, rate, frames = strand([0.1] * 5, limits=limits), 24.0, 10_000
+    spring = Spring(0.5, 0.4, EARTH if mode == STEADY else scaled(EARTH, 10.0), 0.01)
+    around = [shaken(2.0 * sin(2.0 * pi * i / CYCLE)) for i in range(CYCLE)]
+    instants = [
+        Instant(WHOLE, chain, around[i % CYCLE], [spring] * 5, colliders) for i in range(frames)
+    ]
+    shown = simulate(instants, rate, mode)
+    lengths = [dist(a, b) for joints in shown.joints for a, b in pairwise(joints)]
+    assert max(abs(length - 0.1) for length in lengths) < 1e-12
+    first, last = 20 * CYCLE, frames // CYCLE * CYCLE
+    drift = apart(shown.joints[first - CYCLE : first], shown.joints[last - CYCLE : last])
+    moved = apart(shown.joints[first - CYCLE : first], shown.joints[first - CYCLE + 12 :][:CYCLE])
+    figure(f"10,000 frames, {'VRM' if mode == VRM else 'steady'}", f"{drift:.1e} m of drift")
+    assert drift < 1e-9 < 0.05 < moved
+
+
 @pytest.mark.parametrize("lengths", [[0.5], [0.05] * 10, [0.2, 0.15, 0.1, 0.05]])
 @pytest.mark.parametrize(("stiffness", "drag"), [(1.0, 0.4), (2.0, 0.1), (4.0, 0.9)])
 def test_every_frame_rate_shows_the_same_motion(

@@ -1,7 +1,5 @@
 """How far a body travels is found from feet of which it is known."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import pairwise

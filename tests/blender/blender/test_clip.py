@@ -1,7 +1,5 @@
 """A clip is read from its F-curves as it plays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Snap IK to FK in single precision: refused is what cannot be, and not what is rounded."""
 
-from __future__ import annotations
-
 import random
 from math import dist, pi
 

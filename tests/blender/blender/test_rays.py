@@ -1,7 +1,5 @@
 """Rays to the ground: world distances whatever the scale, and nobody is a ground to himself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import radians, sqrt
 

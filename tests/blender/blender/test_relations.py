@@ -1,16 +1,11 @@
 """The walk upward from objects and bones to what they follow."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import bpy
-import pytest
 from rigs import make_chain, make_empty, update
 
 from addon.blender import relations
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def test_each_is_met_once_and_after_what_it_hangs_on() -> None:

@@ -1,7 +1,5 @@
 """The values of rotation channels."""
 
-from __future__ import annotations
-
 import pytest
 from mathutils import Quaternion
 

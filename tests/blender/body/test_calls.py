@@ -1,7 +1,5 @@
 """A body is recognized once for each revision of its armature, and then only asked."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where a body is carried: its pelvis and its root, which all features ask for alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy

@@ -1,7 +1,5 @@
 """Where bones end and which of them make a limb, found by joints; tails may lie anywhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy

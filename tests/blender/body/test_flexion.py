@@ -1,7 +1,5 @@
 """The bend direction of limbs, decided once from all evidence."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import pi, radians, sin
 from typing import Any

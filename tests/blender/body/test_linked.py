@@ -1,7 +1,5 @@
 """Where armature data is linked, what was found of joints is kept with the pose."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The two limbs of a pair bend as mirror images, whatever the evidence for their bend."""
 
-from __future__ import annotations
-
 from math import radians, sin
 from typing import Any
 

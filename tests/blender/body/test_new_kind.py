@@ -1,7 +1,5 @@
 """A new kind of rig is one class: bones that copy controls with another prefix, or have titles."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

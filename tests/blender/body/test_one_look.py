@@ -1,7 +1,5 @@
 """What a body is, is decided in one place: bars on names, files and numbers, read from the text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

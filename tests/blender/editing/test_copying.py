@@ -1,7 +1,5 @@
 """Copies of constraints and joints: to selected bones, and mirrored to the other side."""
 
-from __future__ import annotations
-
 from math import pi, radians
 from random import Random
 from typing import Any

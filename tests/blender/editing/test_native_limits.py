@@ -1,7 +1,5 @@
 """Locks and limits that bones have for Blender's IK hold wherever IK is added, and in drags."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from math import asin, radians
@@ -13,8 +11,6 @@ import pytest
 from mathutils import Vector
 from operating import click_bones, enter_pose_mode
 from rigs import add_constraint, make_armature, make_empty, shown_bones, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 GOALS = ((0.2, 0.3, 1.0), (-0.3, -0.2, 0.9), (0.0, 0.4, 0.9))
 COUNTS = (2, 3, 7)

@@ -1,21 +1,17 @@
 """Removing a constraint removes the controls added with it, if nothing else uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
 from humans import make_human
+from kept_files import reopen
 from operating import add_limbs, click_bones, enter_pose_mode
 from rigs import activate, add_constraint, curves, evaluated, go, make_chain, make_empty, update
 
 from addon.editing import constraints
 from addon.editing.unused import remove_constraints
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def clear(rig: Any, *names: str, **options: object) -> None:
@@ -349,16 +345,14 @@ def test_one_undo_step_gives_all_back(controls: str) -> None:
     assert len(curves(rig if item.subtarget else item.target)) == 3
 
 
-def test_controls_are_known_after_saving_and_edit_mode(tmp_path: Path) -> None:
+def test_controls_are_known_after_saving_and_edit_mode() -> None:
     rig = make_human(False)
     before = contents()
     add_limbs(rig, "hand.L", controls="BONE")
     add_limbs(rig, "foot.L", controls="EMPTY")
     for mode in ("EDIT", "POSE"):
         bpy.ops.object.mode_set(mode=mode)
-    path = str(tmp_path / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen()
     rig = bpy.data.objects["Rig"]
     clear(rig, "hand.L", "foot.L")
     assert contents() == before

@@ -1,7 +1,5 @@
 """Controls are seen: around the mesh, in front of it, and in colors that are bright on gray."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import cos, pi, sin
 from typing import Any
@@ -12,8 +10,6 @@ from humans import make_human
 from mathutils import Matrix, Vector
 from operating import click_bones, enter_pose_mode
 from rigs import link, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 SEEN = 3.0
 """The least contrast of graphics, by the Web Content Accessibility Guidelines."""

@@ -3,8 +3,6 @@
 From the interface a new target is a control bone, which is selected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +11,6 @@ import bpy
 import pytest
 from operating import click_bones, enter_pose_mode, refuses, select_bone
 from rigs import evaluated, make_armature, make_chain, make_empty, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 OPERATORS = ("constraint_add", "look_add", "rope_add", "follow_add")
 REACHING = ("constraint_add", "rope_add", "look_add")

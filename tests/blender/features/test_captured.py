@@ -1,7 +1,5 @@
 """Captured motion is put onto targets and poles: poles go smoothly, and so do the knees then."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 from math import cos, pi, radians, sin

@@ -1,7 +1,5 @@
 """A character is recognized, set up in one step without a change of its pose, and given back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from math import radians
@@ -33,8 +31,6 @@ from addon.blender.errors import ProblemError
 from addon.body.looking import body_of
 from addon.features.character import setting_up
 from addon.features.character.settings import character_settings
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def shown(rig: bpy.types.Object, frames: Sequence[int] = (1, 9, 14, 25)) -> list[Any]:
@@ -266,16 +262,12 @@ def test_all_animation_that_moves_the_parts_is_kept(source: str, controls: str) 
         data.action = None
     elif source == "root":
         root = rig.pose.bones["root"]
-        for frame, z in ((1, 0.0), (25, 0.3)):
-            root.location.y = z
-            root.keyframe_insert("location", frame=frame)
+        key(root, "location", {1: 0.0, 25: 0.3}, 1)
     else:
         mover = rig if source == "object" else make_empty()
         if source == "parent":
             rig.parent = mover
-        for frame, x in ((1, 0.0), (25, 2.0)):
-            mover.location.x = x
-            mover.keyframe_insert("location", frame=frame)
+        key(mover, "location", {1: 0.0, 25: 2.0}, 0)
     before, count = shown(rig), len(rig.pose.bones)
     go(1)
     if (source, controls) == ("nla", "BONE"):
@@ -291,9 +283,7 @@ def test_all_animation_that_moves_the_parts_is_kept(source: str, controls: str) 
 def test_animation_that_goes_on_beyond_its_keys_is_kept_in_the_scene(beyond: str) -> None:
     rig = make_human(keyed=True)
     root, scene = rig.pose.bones["root"], bpy.context.scene
-    for frame, z in ((1, 0.0), (25, 0.3)):
-        root.location.y = z
-        root.keyframe_insert("location", frame=frame)
+    key(root, "location", {1: 0.0, 25: 0.3}, 1)
     for curve in curves(rig):
         if beyond == "LINEAR":
             curve.extrapolation = "LINEAR"
@@ -421,9 +411,7 @@ def moving_rigify(folder: Path, fk: bool = False) -> Any:
     bpy.context.view_layer.objects.active = rig
     moves = {"hand_ik.L": ((0.1, -0.2, 0.1), (0.0, 0.0, 0.2)), "torso": ((0.1, 0, -0.1), (0, 0, 0))}
     for name, (middle, last) in moves.items():
-        for frame, place in ((1, (0.0, 0.0, 0.0)), (6, middle), (12, last)):
-            rig.pose.bones[name].location = place
-            rig.pose.bones[name].keyframe_insert("location", frame=frame)
+        key(rig.pose.bones[name], "location", {1: (0.0, 0.0, 0.0), 6: middle, 12: last})
     for frame in (1, 12) if fk else ():
         bone = rig.pose.bones["forearm_fk.L"]
         bone.rotation_quaternion = (0.8, 0.6, 0.0, 0.0) if frame == 1 else (1.0, 0.0, 0.0, 0.0)

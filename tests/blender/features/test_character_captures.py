@@ -1,7 +1,5 @@
 """Captures without a usable rest pose are recognized from their animation, and set up."""
 
-from __future__ import annotations
-
 import statistics
 from itertools import pairwise
 from math import cos, radians, sin
@@ -21,7 +19,7 @@ from addon.body.clicked import Limb, find_limbs
 from addon.body.looking import body_of
 from addon.features.whole_body.roles import roles_of
 
-pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
+pytestmark = pytest.mark.newest
 
 YAW = 0.7
 

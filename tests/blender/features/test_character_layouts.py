@@ -1,7 +1,5 @@
 """Characters of other programs are recognized, set up and given back, however they are oriented."""
 
-from __future__ import annotations
-
 import random
 from math import pi, sin
 from typing import Any
@@ -17,7 +15,7 @@ from spiders import make_floor
 from addon.body.looking import body_of
 from addon.features.character.settings import character_settings
 
-pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
+pytestmark = pytest.mark.newest
 
 FRAMES = (1, 6, 11, 17, 21)
 

@@ -1,7 +1,5 @@
 """A simulated shot does not jump, and each frame of it is the same however it is reached."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

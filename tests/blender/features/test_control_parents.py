@@ -1,7 +1,5 @@
 """Controls are parented to the root of the character, or to the bone that is chosen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,8 +36,6 @@ from spiders import make_spider
 from addon.blender.access import hiding
 from addon.features.hold.listing import shown_holds
 from addon.features.hold.parenting import _draw
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def heads(rig: Any) -> dict[str, Vector]:
@@ -397,10 +393,16 @@ def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
     assert bpy.ops.fabrik.ground_add() == {"FINISHED"}
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     hands = {f"{part} IK.{side}": f"{part}.{side}" for part in ("hand", "foot") for side in "LR"}
-    assert drawn() == hands | {"chest IK": "neck"}
+    bent = {"hand": "forearm", "foot": "shin"}
+    poles = {f"{end} Pole.{side}": f"{bent[end]}.{side}" for end in bent for side in "LR"}
+    assert drawn() == hands | poles | {"chest IK": "neck"}
     go(12)
     bones = evaluated(rig).pose.bones
     assert (bones["hand IK.L"].head - bones["hand.L"].head).length > 0.3
+    elbow = bones["forearm.L"].head.copy()
+    rig.pose.bones["hand Pole.L"].location.x += 0.3  # Dragged there, it turns what it's drawn at.
+    update()
+    assert (evaluated(rig).pose.bones["forearm.L"].head - elbow).length > 0.01
     for item in rig.fabrik.constraints:
         item.ground.use = False
     assert drawn() == {}
@@ -455,6 +457,23 @@ def test_a_limb_is_mirrored_with_its_controls(kind: str, controls: str) -> None:
     if controls == "BONE":
         assert parents(rig) == {"root" if kind == "human" else ""}
         assert len([bone for bone in rig.data.bones if bone.fabrik_is_control]) == 4
+
+
+def test_a_pose_of_controls_is_pasted_flipped(tmp_path: Path) -> None:
+    rig = metarig("human", tmp_path)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    for name in ("hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L"):
+        rig.pose.bones[name].location = (0.03, -0.02, 0.05)
+    rig.pose.bones["foot IK Roll.L"].rotation_euler.x = 0.4
+    click_bones(rig, *(bone.name for bone in rig.data.bones if bone.name.endswith(".L")))
+    assert bpy.ops.pose.copy() == {"FINISHED"}
+    assert bpy.ops.pose.paste(flipped=True) == {"FINISHED"}
+    update()
+    joints = heads(rig)
+    for name in ("forearm", "hand", "shin", "foot", "toe"):
+        left, right = joints[f"{name}.L"], joints[f"{name}.R"]
+        assert (left - Vector((-right.x, right.y, right.z))).length < 1e-4
 
 
 def test_limbs_of_all_armatures_in_pose_mode_get_ik() -> None:
@@ -518,9 +537,9 @@ def test_a_limb_of_rigify_is_in_ik_again_once_ours_is_removed(tmp_path: Path) ->
     assert (heads(rig)["DEF-hand.L"] - before["DEF-hand.L"]).length > 0.05
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("added", ["CHARACTER", "LIMBS", "WALK"])
 def test_controls_of_rigify_that_move_nothing_are_hidden_until_ours_are_removed(
-    whole: bool, tmp_path: Path
+    added: str, tmp_path: Path
 ) -> None:
     rig = generated_rig("basic_human", tmp_path)
     hidden_before = rig.pose.bones["foot_heel_ik.L"]
@@ -531,21 +550,31 @@ def test_controls_of_rigify_that_move_nothing_are_hidden_until_ours_are_removed(
 
     before = hidden()
     activate(rig)
-    if whole:
+    if added == "CHARACTER":
         assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
-    else:
+    elif added == "LIMBS":
         add_limbs(rig, "hand_fk.L", "foot_fk.L")
+    else:
+        assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     now = hidden()
-    assert {"hand_ik.L", "upper_arm_ik_target.L", "foot_ik.L", "thigh_ik.L", "toe_ik.L"} <= now
-    assert ("hand_ik.R" in now) == whole
+    assert {"foot_ik.L", "thigh_ik.L", "toe_ik.L"} <= now
+    assert ({"hand_ik.L", "upper_arm_ik_target.L"} <= now) == (added != "WALK")
+    assert (("hand_ik.R" in now), ("foot_ik.R" in now)) == (
+        added == "CHARACTER",
+        added != "LIMBS",
+    )
     assert not any("_fk" in name or "tweak" in name for name in now - before)
-    rig.data.bones["thigh_parent.L"].name = "Switch"  # Its limb stays in FK; its controls don't.
-    if whole:
+    switch = rig.pose.bones["thigh_parent.L"]
+    assert switch["IK_FK"] == 1.0
+    bones = rig.data.bones
+    bones["thigh_parent.L"].name, bones["foot_ik.L"].name = "Switch", "Foot"
+    if added == "CHARACTER":
         assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
     else:
-        click_bones(rig, "hand_fk.L", "foot_fk.L")
+        click_bones(rig, *(("hand_fk.L",) if added == "LIMBS" else ("foot_fk.R",)), "foot_fk.L")
         assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
     assert hidden() == before
+    assert switch["IK_FK"] == 0.0
 
 
 def moving_root(rig: Any) -> None:

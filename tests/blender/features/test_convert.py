@@ -1,7 +1,5 @@
 """Blender's IK constraints made into ours and back: the pose stays, and nothing is lost unsaid."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from math import atan2, cos, degrees, pi, remainder, sin

@@ -1,7 +1,5 @@
 """Walks of ordinary creatures: legs found by themselves, however straight they rest."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -117,9 +115,7 @@ def test_tail_and_head_stay_alive() -> None:
     for name in ("Tail 2", "Head"):
         bone = rig.pose.bones[name]
         bone.rotation_mode = "XYZ"
-        for frame, angle in ((1, -0.4), (20, 0.4), (40, -0.4)):
-            bone.rotation_euler.x = angle
-            bone.keyframe_insert("rotation_euler", frame=frame)
+        rigs.key(bone, "rotation_euler", {1: -0.4, 20: 0.4, 40: -0.4}, 0)
     walk(rig, 0.03, 40)
     simulate()
     sunk = 1.1 - rigs.tip_world(rig, "Hips", use_tail=False).z
@@ -382,13 +378,16 @@ def twisted_ground() -> bpy.types.Object:
     return make_terrain("Twisted", xs, ys, lambda x, y: 0.4 * x * max(-1.0, min(1.0, y)))
 
 
-def rolls(rig: bpy.types.Object) -> dict[str, float]:
-    """By which angle bones of the spine are rolled about the way ahead, in degrees."""
+RIGHT, AHEAD = Vector((-1, 0, 0)), Vector((0, -1, 0))
+
+
+def risen(rig: bpy.types.Object, way: Vector) -> dict[str, float]:
+    """By which angle bones of the spine raise what points right or ahead at rest, in degrees."""
     found = {}
     for name in ("Hips", "Loin", "Back", "Chest"):
         turned = rigs.shown_bones(rig)[name].matrix.to_3x3()
-        right = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((-1, 0, 0))
-        found[name] = math.degrees(math.asin(right.z))
+        raised = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ way
+        found[name] = math.degrees(math.asin(raised.z))
     return found
 
 
@@ -404,7 +403,7 @@ def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between() -> None:
     rig = make_quadruped()
     twisting(rig, twisted_ground())
     rigs.go(1)
-    rolled = rolls(rig)
+    rolled = risen(rig, RIGHT)
     # The front is at −Y, and the right side at −X: before the middle it is the higher one.
     assert rolled["Chest"] > 3.0
     assert rolled["Hips"] < -3.0
@@ -425,16 +424,6 @@ def curved_ground(bend: float, slope: float) -> bpy.types.Object:
     return make_terrain("Curved", xs, ys, lambda _, y: 0.5 * bend * y * y - slope * y)
 
 
-def pitches(rig: bpy.types.Object) -> dict[str, float]:
-    """By which angle bones of the spine are pitched up, in degrees."""
-    found = {}
-    for name in ("Hips", "Loin", "Back", "Chest"):
-        turned = rigs.shown_bones(rig)[name].matrix.to_3x3()
-        ahead = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((0, -1, 0))
-        found[name] = math.degrees(math.asin(ahead.z))
-    return found
-
-
 @pytest.mark.parametrize("slope", [0.0, 0.2])
 @pytest.mark.parametrize("bend", [-0.3, 0.3])
 def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
@@ -445,7 +434,7 @@ def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
     gait.source, gait.ground = "OBJECT", curved_ground(bend, slope)
     simulate()
     rigs.go(1)
-    pitched = pitches(rig)
+    pitched = risen(rig, AHEAD)
     # The feet are half a meter before and behind the middle, and the front is at −Y.
     for name, y in (("Hips", 0.5), ("Chest", -0.5)):
         ground = math.degrees(math.atan(slope - bend * y))
@@ -465,7 +454,7 @@ def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
     for frame in range(1, 41):
         rigs.go(frame)
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
-        now = pitches(rig)
+        now = risen(rig, AHEAD)
         assert all(abs(now[name] - angle) < 1.0 for name, angle in before.items()), frame
         before = now
 
@@ -505,11 +494,11 @@ def test_bake_keys_the_spine_too() -> None:
     seen = {}
     for frame in (1, 20, 40):
         rigs.go(frame)
-        seen[frame] = rolls(rig)
+        seen[frame] = risen(rig, RIGHT)
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
     for frame, rolled in seen.items():
         rigs.go(frame)
-        assert rolls(rig) == pytest.approx(rolled, abs=0.2)
+        assert risen(rig, RIGHT) == pytest.approx(rolled, abs=0.2)
 
 
 def bumpy_ground() -> bpy.types.Object:

@@ -1,13 +1,11 @@
 """Feet parented to the root at the ends of legs, as in games with baked IK."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import bpy
 import pytest
-from humans import JOINTS, SIDE
+from humans import JOINTS
 from mathutils import Euler, Matrix, Quaternion, Vector
 from operating import click_bones, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, update
@@ -16,8 +14,6 @@ from addon.blender.clip import Clip
 from addon.body.looking import body_of
 from addon.body.loose import loose_ends
 from addon.features.character.settings import character_settings
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 FRAMES = range(1, 26, 4)
 
@@ -40,13 +36,10 @@ def make_detached(
         has_names: Whether the names of bones mean anything.
         is_keyed: Whether it moves.
     """
-    joints: dict[str, tuple[str, Vector]] = {
-        name: (parent, Vector(head)) for name, (parent, head) in JOINTS.items()
+    joints = {
+        name: ("root" if name.startswith("foot") else parent, Vector(head))
+        for name, parent, head in JOINTS
     }
-    for name, (parent, (x, y, z)) in SIDE.items():
-        for side, sign in ((".L", 1), (".R", -1)):
-            above = "root" if name == "foot" else parent + side if parent in SIDE else parent
-            joints[name + side] = above, Vector((sign * x, y, z))
     for side in (".L", ".R") if has_leaves else ():
         joints["shin_end" + side] = "shin" + side, joints["foot" + side][1].copy()
         joints["thigh_twist" + side] = (
@@ -182,14 +175,10 @@ def test_a_foot_where_the_leg_ends_is_its_foot(*, has_tails: bool, is_keyed: boo
 def test_names_are_not_needed() -> None:
     rig = make_detached(has_names=False)
     order = [bone.name for bone in make_detached().data.bones]
-    known = {f"n{i:03}": name for i, name in enumerate([*JOINTS, *_sides()])}
+    known = {f"n{i:03}": name for i, name in enumerate(name for name, *_ in JOINTS)}
     found = {known[end]: tuple(known[i] for i in bones) for end, bones in limbs(rig).items()}
     assert set(order) == set(known.values())
     assert found.items() >= LEGS.items()
-
-
-def _sides() -> list[str]:
-    return [name + side for name in SIDE for side in (".L", ".R")]
 
 
 def test_a_foot_that_goes_its_own_way_is_none() -> None:

@@ -1,7 +1,5 @@
 """With Blender's X-Axis Mirror the bone on the other side is dragged as well."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from rigs import add_constraint, go, is_keyed, make_chain, make_empty
+from rigs import add_constraint, go, is_keyed, key, make_chain, make_empty
 
 from addon.features.command import command
 
@@ -57,9 +57,7 @@ def test_the_tasks_bake_a_file(tmp_path):
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, 7
     rig, target = make_chain(), make_empty()
-    for frame, place in ((1, (1, 0, 2)), (7, (-1, 1, 1.5))):
-        target.location = place
-        target.keyframe_insert("location", frame=frame)
+    key(target, "location", {1: (1, 0, 2), 7: (-1, 1, 1.5)})
     add_constraint(rig, "B2", target, name="IK")
     go(1)
     blend, output = tmp_path / "shot.blend", tmp_path / "out" / "baked.blend"

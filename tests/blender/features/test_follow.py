@@ -1,7 +1,5 @@
 """A free chain follows its head, the same at each frame whichever way that was reached."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import sqrt
 

@@ -1,7 +1,5 @@
 """Feet that roll on their soles by one control, on rigs of all kinds."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import radians
 from pathlib import Path
@@ -15,7 +13,7 @@ from generated import generated_rig, metarig
 from humans import make_human
 from mathutils import Matrix, Vector
 from operating import add_limbs, click_bones, refuses
-from rigs import activate, curves, evaluated, go, pose_bits, update
+from rigs import activate, curves, evaluated, go, key, pose_bits, update
 
 from addon.blender.messages import shown as shown_message
 from addon.body.foot import soles_of
@@ -25,8 +23,6 @@ from addon.features.drag import drag
 from addon.features.fk_ik.span import Span
 from addon.features.fk_ik.to_fk import snap_to_fk
 from addon.plan import planner
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 BREAK = 45
 """The default of Break Angle, in degrees."""
@@ -276,9 +272,7 @@ def test_nothing_moves_when_it_is_added_and_frames_are_the_same_however_reached(
     assert apart([m.translation for m in before], [m.translation for m in after]) < 1e-5
     assert apart([m.col[1] for m in before], [m.col[1] for m in after]) < 1e-4
     control = rig.pose.bones[rig.fabrik.constraints[0].roll.control]
-    for frame, angle in ((1, -0.4), (13, 0.6), (25, 1.2)):
-        control.rotation_euler.x = angle
-        control.keyframe_insert("rotation_euler", frame=frame)
+    key(control, "rotation_euler", {1: -0.4, 13: 0.6, 25: 1.2}, 0)
     played = {}
     for frame in range(1, 26):
         go(frame)

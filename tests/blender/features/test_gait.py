@@ -1,7 +1,5 @@
 """Walking legs: what stands on the ground stays there, whatever way the body is animated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

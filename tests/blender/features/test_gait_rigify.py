@@ -1,7 +1,5 @@
 """Add Walk on rigs that Rigify generates: their FK controls walk, whatever carries them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import radians
 from pathlib import Path

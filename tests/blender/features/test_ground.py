@@ -1,7 +1,5 @@
 """Feet on the ground: no slide, nothing below the ground, a smooth hip, all from a flat walk."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -286,9 +284,7 @@ def test_foot_rises_with_ground_that_is_deformed() -> None:
     wave = ground.shape_key_add(name="Wave")
     for point in wave.data:
         point.co.z = 0.1 + 0.05 * point.co.x
-    for frame, value in ((1, 0.0), (walkers.LAST, 1.0)):
-        wave.value = value
-        wave.keyframe_insert("value", frame=frame)
+    rigs.key(wave, "value", {1: 0.0, walkers.LAST: 1.0})
     walkers.stand(rig, ground)
     walkers.simulate(rig)
     first, last = walkers.contacts(rig, "L")[1]

@@ -3,8 +3,6 @@
 A frame then shows, bit for bit, what it shows if nothing is solved ahead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from itertools import cycle

@@ -1,7 +1,5 @@
 """A body over feet on the ground: chest, head and hands move with the hip that it lifts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import degrees
@@ -353,9 +351,7 @@ def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free() -> None:
     control = rig.pose.bones[item_of(rig, "Hand.L").subtarget]
     con = control.constraints.new("COPY_LOCATION")
     con.target = rail
-    for frame, influence in ((20, 0.0), (40, 1.0)):
-        con.influence = influence
-        con.keyframe_insert("influence", frame=frame)
+    rigs.key(con, "influence", {20: 0.0, 40: 1.0})
     put_on_ground(rig, make_ground(stairs))
     after = seen_from_hip(rig, range(1, 20), "Hips")
     assert off(before, after)["Hand.L"][0] < 2e-3

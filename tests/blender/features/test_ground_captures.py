@@ -3,8 +3,6 @@
 Each row says what is measured of a motion on a terrain, and the most that this may be.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What was simulated of feet goes on being good while what counts for it is as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,7 @@ def walker() -> bpy.types.Object:
     """A walker whose legs have bones above them with keys, and settings with keys of their own."""
     rig = make_walker()
     hip = rig.pose.bones["Hip"]
-    for frame, height in ((1, 0.0), (30, 0.02)):
-        hip.location.y = height
-        hip.keyframe_insert("location", frame=frame)
+    rigs.key(hip, "location", {1: 0.0, 30: 0.02}, 1)
     stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
     for frame, offset in ((1, 0.0), (40, 0.01)):
         for item in rig.fabrik.constraints:
@@ -280,9 +276,7 @@ def test_kept_offset_counts_with_its_place() -> None:
 def test_keyed_look_above_counts_as_keyed_at_all_frames() -> None:
     rig = walker()
     for item in rig.fabrik.constraints:
-        for frame, value in ((1, 3.0), (60, 2.0)):
-            item.ground.ray_above = value
-            item.ground.keyframe_insert("ray_above", frame=frame)
+        rigs.key(item.ground, "ray_above", {1: 3.0, 60: 2.0})
     simulate(rig)
     for frame in (1, 20, 60):
         rigs.go(frame)

@@ -1,7 +1,5 @@
 """What each setting of a foot on the ground does, frame by frame; and its heel and toes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from math import asin, atan

@@ -1,7 +1,5 @@
 """Holds: nothing moves at an event, and in between, held things move with their holder."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from math import atan2, sin
@@ -42,8 +40,6 @@ from addon.features.hold.settings import holds_of
 from addon.plan import planner
 from addon.plan.chain_plan import wholly
 from fabrik_solver.core.holding import rigid
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 LAST = 100
 
@@ -582,9 +578,7 @@ def test_the_way_back_to_the_own_place_ends_there(seed: int) -> None:
     rig, bone, holders = make_random(chance)
     ob = make_empty("Prop", (0.1, 0.2, 0.3))
     ob.parent, ob.parent_type, ob.parent_bone = rig, "BONE", "Mid"
-    for frame, x in ((1, 0.1), (60, 0.4)):
-        ob.location.x = x
-        ob.keyframe_insert("location", frame=frame)
+    key(ob, "location", {1: 0.1, 60: 0.4}, 0)
     activate(rig, "POSE")
     own = [(shown_at(frame, ob), placed(rig, bone)) for frame in (39.998, 40, 55)]
     both = [editing.Held(rig, bone), editing.Held(ob, "")]
@@ -841,9 +835,7 @@ def test_a_hand_stays_in_the_world_while_its_body_goes() -> None:
     assert bpy.ops.fabrik.hold(by="WORLD") == {"FINISHED"}
     before = world(rig, "IK")
     root = rig.pose.bones["Root"]
-    for frame, y in ((30, 0.0), (60, 0.1)):
-        root.location.y = y
-        root.keyframe_insert("location", frame=frame)
+    key(root, "location", {30: 0.0, 60: 0.1}, 1)
     assert_stays(before, lambda: world(rig, "IK"), 60, off=1e-5)
     assert [event.frame for event in events_of(rig, 0)] == [30.0]
 
@@ -877,9 +869,7 @@ def test_a_pole_is_held_and_the_elbow_faces_it() -> None:
     bpy.ops.object.mode_set(mode="POSE")
     item = rig.fabrik.constraints["Hand"]
     item.pole_target, item.pole_subtarget = rig, "Pole"
-    for frame, z in ((30, 1.3), (60, 2.3)):
-        cup.location.z = z
-        cup.keyframe_insert("location", frame=frame)
+    key(cup, "location", {30: 1.3, 60: 2.3}, 2)
     click_bones(rig, "Pole")
     cup.select_set(True)
     go(30)
@@ -1084,9 +1074,7 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
     rig = walker_on(flat)
     item = rig.fabrik.constraints[0]
     board = make_empty("Board", (0, 0, 0))
-    for frame, y in ((10, 0.0), (40, 0.25)):
-        board.location.y = y
-        board.keyframe_insert("location", frame=frame)
+    key(board, "location", {10: 0.0, 40: 0.25}, 1)
     activate(rig, "POSE")
 
     def off(frame: int) -> float:
@@ -1152,9 +1140,7 @@ def test_the_hip_does_not_count_a_foot_that_is_held(use_lock: bool) -> None:
 def test_a_limb_whose_target_is_held_goes_from_fk_to_ik(frame: int) -> None:
     """Before, while and after something that turns holds it."""
     rig, cup = make_arm(), make_cup()
-    for at, angle in ((1, 0.0), (LAST, 0.6)):
-        cup.rotation_euler.z = angle
-        cup.keyframe_insert("rotation_euler", frame=at)
+    key(cup, "rotation_euler", {1: 0.0, LAST: 0.6}, 2)
     hold(30, constraint="Hand", holder="Cup", use_animation=True)
     release(80, constraint="Hand")
     go(frame)
@@ -1429,9 +1415,7 @@ def test_a_target_that_is_an_object_is_listed_with_its_limb() -> None:
 def test_a_holder_that_is_in_no_scene_holds_all_the_same(when: str) -> None:
     make_arm(moves=0.0)
     cup, holder = make_cup(), make_empty("Holder", (0.2, -0.3, 1.0))
-    for frame, x in ((1, 0.2), (50, 0.7)):
-        holder.location.x = x
-        holder.keyframe_insert("location", frame=frame)
+    key(holder, "location", {1: 0.2, 50: 0.7}, 0)
     go(10)
     there = world(holder).inverted() @ world(cup)
     if when == "before":
@@ -1591,9 +1575,7 @@ def test_a_hold_is_not_pasted_to_the_other_side() -> None:
     rig.data.bones["Hand.L"].use_deform = False
     activate(rig, "POSE")
     holder = make_empty("Holder", location=(0.1, 0.2, 0.3))
-    for frame, x in ((1, 0.0), (50, 0.6)):
-        holder.location.x = x
-        holder.keyframe_insert("location", frame=frame)
+    key(holder, "location", {1: 0.0, 50: 0.6}, 0)
     go(10)
     editing.hold([editing.Held(rig, "Hand.L")], editing.Holder(holder), 10.0)
     update()

@@ -1,7 +1,5 @@
 """Operators that are interrupted leave the file as it was."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +14,6 @@ from walkers import make_ground, make_walker, stairs, stand
 
 from addon.editing import transaction
 from addon.editing.transaction import all_or_nothing
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 SHARES = (0.15, 0.4, 0.6, 0.75, 0.9)
 """The shares of the calls of an operator at which it is interrupted."""

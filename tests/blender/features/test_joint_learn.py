@@ -1,7 +1,5 @@
 """Learning limits from actions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import pi, radians, sqrt
 from typing import Any

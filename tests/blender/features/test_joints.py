@@ -1,7 +1,5 @@
 """Limits of joints: kept after every solve, whatever they are set by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf, nan, radians, sqrt
 from pathlib import Path
@@ -231,9 +229,7 @@ def test_blenders_settings_can_be_animated() -> None:
     rig = rigs.make_chain(3)
     settings = {"lock_ik_y": True, "lock_ik_z": True, "use_ik_limit_x": True, "ik_min_x": 0}
     bone = native(rig, "B1", **settings)
-    for frame, value in ((1, 0.1), (11, 0.6)):
-        bone.ik_max_x = value
-        bone.keyframe_insert("ik_max_x", frame=frame)
+    rigs.key(bone, "ik_max_x", {1: 0.1, 11: 0.6})
     rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0, 1.6, 0.6)))
     known = {}
     for frame in (1, 11, 6, 1, 6, 11):

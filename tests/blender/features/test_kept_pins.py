@@ -1,7 +1,5 @@
 """Pins that keep their places while the animation plays, and the following body."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

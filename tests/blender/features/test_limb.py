@@ -1,7 +1,5 @@
 """IK is added to a limb in one step, with target, pole and hinge, and the pose stays."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,8 +15,6 @@ from mathutils import Matrix, Vector
 from operating import click_bones, refuses
 from rigs import evaluated, make_armature, make_chain, make_empty, update
 from spiders import make_spider
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def add(rig: Any, *names: str, **options: object) -> Any:
@@ -104,6 +100,14 @@ def test_the_leg_of_a_bird_is_what_is_recognized_of_it() -> None:
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
     parts = {part.bone: part.chain_count for part in bird.fabrik.character.parts}
     assert parts["toes.L"] == 3
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_only_a_limb_with_an_elbow_or_knee_is_said_to_have_no_hinge(count: int, capfd: Any) -> None:
+    """A tentacle needs none."""
+    rig = make_chain(count, joints=[(0.0, 0.0, 0.3 * i) for i in range(count + 1)])
+    add(rig, f"B{count - 1}")
+    assert ("No hinge" in capfd.readouterr().out) == (count == 2)
 
 
 def test_what_is_no_limb_is_refused() -> None:

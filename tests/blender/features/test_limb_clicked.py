@@ -1,7 +1,5 @@
 """A click on any bone at or near a hand or foot means the arm or leg that it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,8 +16,6 @@ from humans import make_human
 from mathutils import Matrix, Vector
 from operating import click_bones, refuses
 from rigs import activate, evaluated, make_armature, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def still(rig: Any) -> None:

@@ -1,7 +1,5 @@
 """Looking at a target: exact, limited, damped, in the list with other solvers, and given back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -11,8 +9,6 @@ import rigs
 from inside import forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, refuses
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 AXES = {"X": 0, "Y": 1, "Z": 2}
 
@@ -202,9 +198,7 @@ def test_damping_lets_the_gaze_come_late_by_its_time() -> None:
 def test_damping_follows_parents_and_bones_of_other_armatures() -> None:
     carrier, target = rigs.make_empty("Carrier", (0, 0, 0)), rigs.make_empty("Target", (0, -2, 0.6))
     target.parent = carrier
-    for frame, turn in ((1, -0.5), (61, 0.7)):
-        carrier.rotation_euler.z = turn
-        carrier.keyframe_insert("rotation_euler", frame=frame)
+    rigs.key(carrier, "rotation_euler", {1: -0.5, 61: 0.7}, 2)
     arm = rigs.make_chain(2, "Other")
     arm.location = (0, -3, 0)
     bone = arm.pose.bones["B0"]
@@ -240,9 +234,7 @@ def test_damping_follows_parents_and_bones_of_other_armatures() -> None:
 def test_damping_does_not_let_the_gaze_trail_behind_a_character_that_walks() -> None:
     rig, target = make_head(), rigs.make_empty(location=(0.4, -2, 0.6))
     target.parent = rig
-    for frame, place in ((1, 0.0), (61, -6.0)):
-        rig.location.y = place
-        rig.keyframe_insert("location", frame=frame)
+    rigs.key(rig, "location", {1: 0.0, 61: -6.0}, 1)
     look(rig, "Head", target, 2, damping=0.5)
     rigs.go(30)
     assert missed(rig, "Head", rigs.world_location(target)) < 1e-5
@@ -503,9 +495,7 @@ def keyed(item: bpy.types.PropertyGroup) -> None:
 
 def driven(item: bpy.types.PropertyGroup) -> None:
     source = rigs.make_empty("Source")
-    for frame, x in ((1, 0.0), (5, 1.0)):
-        source.location.x = x
-        source.keyframe_insert("location", frame=frame)
+    rigs.key(source, "location", {1: 0.0, 5: 1.0}, 0)
     rigs.drive(item.look.driver_add("share"), source)
 
 

@@ -1,7 +1,5 @@
 """Motion paths of solved bones, of what moves with them, and of nothing else."""
 
-from __future__ import annotations
-
 from math import dist
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Setting up legs of any build moves nothing, and lets them reach all that they could reach."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from math import radians, sin
@@ -16,7 +14,7 @@ from mathutils import Matrix, Vector
 from operating import enter_pose_mode
 from rigs import activate, evaluated, make_armature, update
 
-pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
+pytestmark = pytest.mark.newest
 
 BUILDS: dict[str, dict[str, Any]] = {
     "flat": {"aside": 0.0},

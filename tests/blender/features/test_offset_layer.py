@@ -1,7 +1,5 @@
 """Captured motion is touched up by offsets above it, and nothing else changes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from humans import make_human
-from kept_files import new_file, open_kept
+from kept_files import new_file, open_kept, reopen
 from mathutils import Quaternion, Vector
 from operating import refuses
 from rendering import rendered
@@ -354,11 +352,10 @@ def test_undo_and_redo_are_one_step_each() -> None:
     assert played(range(1, LAST + 1, 5)) == before
 
 
-def test_the_layer_is_saved_with_the_file(tmp_path: Path) -> None:
+def test_the_layer_is_saved_with_the_file() -> None:
     touched_up()
     shown = played(range(1, LAST + 1, 5))
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "layered.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "layered.blend"))
+    reopen()
     assert edited_layer(bpy.data.objects["Walker"]) is not None
     assert played(range(1, LAST + 1, 5)) == shown
 

@@ -1,11 +1,8 @@
 """What is shown over the 3D views: the numbers, when they are shown, and that showing is all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from math import dist, radians
-from pathlib import Path
 from time import perf_counter
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,6 +11,7 @@ import bpy
 import pytest
 import rigs
 from inside import forget, plan_made, renew, replaced, solver_calls
+from kept_files import reopen
 from mathutils import Matrix, Quaternion, Vector
 from rigs import add_constraint, evaluated, make_armature, make_empty, tip_world, update
 from spiders import END, key_body, make_floor, make_spider, walk
@@ -431,9 +429,7 @@ def test_a_view_shows_what_is_visible_in_it(shown: Any, rig: Any) -> None:
     assert len(shown()) == 1
 
 
-def test_it_is_there_again_after_undo_and_after_loading(
-    shown: Any, rig: Any, tmp_path: Path
-) -> None:
+def test_it_is_there_again_after_undo_and_after_loading(shown: Any, rig: Any) -> None:
     bpy.ops.ed.undo_push(message="before")
     bpy.data.objects["Target"].location.x = 0.4
     update()
@@ -441,8 +437,7 @@ def test_it_is_there_again_after_undo_and_after_loading(
     bpy.ops.ed.undo()
     update()
     assert close(shown()[0].target, (1, 0, 2))
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shown.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shown.blend"))
+    reopen()
     assert close(shown()[0].target, (1, 0, 2))
 
 

@@ -3,14 +3,13 @@
 Blender's physics take their step in the first evaluation of a frame, and never again.
 """
 
-from __future__ import annotations
-
 from array import array
 from typing import Any
 
 import bpy
 import pytest
 import rigs
+from kept_files import reopen
 from rendering import rendered
 
 FRAMES = range(1, 13)
@@ -79,11 +78,9 @@ def is_known(request, empty_file) -> bool:
 
 
 @pytest.fixture
-def reopened(is_known: bool, tmp_path) -> bool:
+def reopened(is_known: bool) -> bool:
     """The same, in a file that was just opened."""
-    path = str(tmp_path / "cloth.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen()
     return is_known
 
 

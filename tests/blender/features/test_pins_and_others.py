@@ -1,7 +1,5 @@
 """Pinned bones stay in place, whatever else poses the same body."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Poles follow the hand or foot, in part."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy
@@ -9,9 +7,7 @@ import pytest
 from humans import make_human
 from mathutils import Matrix, Quaternion, Vector
 from operating import add_limbs, click_bones
-from rigs import evaluated, go, make_empty, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
+from rigs import evaluated, go, key, make_empty, update
 
 TURN = Quaternion((0.2, 0.9, 0.4), 1.1)
 SHIFT = Vector((0.03, -0.08, 0.12))
@@ -86,9 +82,7 @@ def test_the_root_moves_pole_and_target_once() -> None:
 def test_a_share_is_keyed_and_frames_are_the_same_however_reached() -> None:
     rig, item = followed(0.0)
     move_target(rig)
-    for frame, share in ((1, 0.0), (11, 1.0)):
-        item.pole_follow = share
-        item.keyframe_insert("pole_follow", frame=frame)
+    key(item, "pole_follow", {1: 0.0, 11: 1.0})
     shown = []
     for frame in (1, 4, 11, 4):
         go(frame)

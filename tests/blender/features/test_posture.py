@@ -415,12 +415,13 @@ def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "role", "aside", "first"),
+    ("kind", "role", "aside", "moves"),
     [
-        ("rigify", "head", (0.0, 0.0, 0.42), 72),
-        ("cmu", "head", (0.0, 0.0, 0.52), 62),
-        ("cmu", "hand", (0.0, 0.52, 0.0), 62),
-        ("rigify", "hips", (0.0, 0.0, 1.0), 38),
+        ("rigify", "head", (0.0, 0.0, 0.42), range(72, 80)),
+        ("cmu", "head", (0.0, 0.0, 0.52), range(62, 70)),
+        ("cmu", "hand", (0.0, 0.52, 0.0), range(62, 70)),
+        ("rigify", "hips", (0.0, 0.0, 1.0), range(38, 46)),
+        ("rigify", "hips", (0.0, 0.0, 0.8), range(40, 80)),
     ],
 )
 def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
@@ -429,9 +430,9 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
     kind: str,
     role: str,
     aside: tuple[float, float, float],
-    first: int,
+    moves: range,
 ) -> None:
-    """Of 120 moves these are about one at which the pose of least motion leaps by 68° to 165°.
+    """Of 120 moves these are about one at which the pose of least motion leaps by 68° to 172°.
 
     Once the mouse rests, the pose is that of one move.
     """
@@ -444,7 +445,7 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
     )
     shown: list[dict[str, Matrix]] = []
     way = Vector()
-    for move in range(first, first + 8):
+    for move in moves:
         angle = tau * move / 120
         back = cos(angle) - 1.0
         way = person.way(max(aside) * sin(angle), 0.0, 0.0) + person.way(*aside) * back

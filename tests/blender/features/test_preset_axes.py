@@ -1,7 +1,5 @@
 """Presets of joints bend a limb as it bends at rest, whatever the roll of its bones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import cos, degrees, radians, sin
 from pathlib import Path
@@ -13,8 +11,6 @@ from mathutils import Matrix, Quaternion, Vector
 from operating import click_bones, enter_pose_mode
 from popovers import listed
 from rigs import add_constraint, evaluated, make_armature, make_empty, tip_error, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 ROLLS = (0, 90, 180, -90, 33)
 FLEXION = Vector((0, 1, 0))

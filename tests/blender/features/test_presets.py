@@ -1,7 +1,5 @@
 """Presets of constraints and joints: those of the extension and those of users."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import radians
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cycles in place travel so that their feet do not slide, and travel is extracted again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from math import degrees, dist, hypot, pi, radians, sin

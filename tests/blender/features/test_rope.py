@@ -1,7 +1,5 @@
 """Chains that hang between their root and their target."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any

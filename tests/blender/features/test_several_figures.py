@@ -1,7 +1,5 @@
 """Several figures in one armature, as after Ctrl+J: that of the active bone is meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy

@@ -1,7 +1,5 @@
 """What is captured at an event is captured from what is shown, whatever moves it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sin
 from typing import Any
@@ -11,11 +9,9 @@ import pytest
 from captured_bodies import make_body
 from mathutils import Matrix, Vector
 from operating import click_bone, enter_pose_mode
-from rigs import activate, add_constraint, evaluated, go, make_armature, make_empty, update
+from rigs import activate, add_constraint, evaluated, go, key, make_armature, make_empty, update
 from spiders import key_body, make_spider, terrain, walk
 from walkers import LAST, make_ground, make_walker, stairs, stand
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 END = 55
 MOST = 1e-5
@@ -215,9 +211,7 @@ def test_a_foot_is_held_and_the_hand_holds_while_the_other_foot_stands() -> None
     """The cup is parented to the hip, which follows the feet; one of these is held like the cup."""
     rig = walker(object=make_ground(lambda _x, _y: 0.0))
     cup, board = make_empty("Cup", (0.6, 0.3, 1.0)), make_empty("Board")
-    for frame, y in ((10, 0.0), (50, 0.25)):
-        board.location.y = y
-        board.keyframe_insert("location", frame=frame)
+    key(board, "location", {10: 0.0, 50: 0.25}, 1)
     bpy.context.scene.frame_end = LAST
     activate(rig)
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}

@@ -1,7 +1,5 @@
 """What depends on more than one frame is found in one pass, and outdated by each of its inputs."""
 
-from __future__ import annotations
-
 import struct
 import tracemalloc
 import zlib
@@ -15,6 +13,7 @@ from damage import damages
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import forget, planned, solver_calls
+from kept_files import reopen
 from operating import refuses
 
 SAME_EVERY_TIME = settings(
@@ -594,8 +593,7 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
     rigs.go(20)
     simulate()
     assert state(override) == "FRESH"
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    reopen()
     override = next(ob for ob in bpy.data.objects if ob.override_library)
     assert state(override) == "FRESH"
 

@@ -1,7 +1,5 @@
 """FK and IK take each other's pose, and nothing jumps where one takes over from the other."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 from math import dist, pi

@@ -1,7 +1,5 @@
 """One toggle switches a limb between FK and IK, and selects what is animated from there on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,6 @@ from kept_files import new_file
 from mathutils import Matrix
 from operating import add_limbs, click_bones, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_chain, make_empty, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 @pytest.fixture

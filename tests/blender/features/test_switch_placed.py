@@ -1,7 +1,5 @@
 """Feet that the ground or a walk places are switched between FK and IK, and nothing moves."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chains that wave on top of their pose."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 import rigs

@@ -11,9 +11,10 @@ import bpy
 import pytest
 from dragged_bodies import angle_between, head_of, tail_of, turn_between
 from generated import generated_rig
-from mathutils import Vector
-from rigs import activate, channels_bits, is_keyed, shown_bits, update, watch
+from mathutils import Matrix, Vector
+from rigs import activate, channels_bits, go, is_keyed, key, shown_bits, update, watch
 
+from addon.blender.access import hiding
 from addon.features.whole_body.dragging import WholeBodyDrag
 
 FEET = ("foot_ik.L", "foot_ik.R")
@@ -80,6 +81,40 @@ def test_a_drag_says_that_limbs_were_switched_and_the_next_one_does_not(rig: Any
         notes.append(dragged.confirm())
         update()
     assert "limbs were switched to FK" in notes[0] and notes[1] == ""
+
+
+@pytest.mark.parametrize("kind", ["basic_human", "wolf", "horse"])
+def test_switched_back_to_ik_after_a_drag_nothing_jumps(kind: str, tmp_path: Path) -> None:
+    """Rigify's own controls for IK follow; animated FK controls keep the pose from the drag."""
+    rig = generated_rig(kind, tmp_path)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    names = [bone.name for bone in rig.pose.bones if bone.name.startswith("ORG-")]
+    leg = 2.0 * rig.data.bones["ORG-thigh.L"].length
+    switches = [bone for bone in rig.pose.bones if "IK_FK" in bone]
+    hidden = rig.pose.bones["thigh_ik_target.R"]
+    hiding(rig, hidden.name).hide = True
+    for way in ((0.1 * leg, -0.1 * leg, -0.2 * leg), (0.0, 0.2 * leg, 0.1 * leg)):
+        dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "torso")
+        dragged.move_by(way)
+        update()
+        posed = [matrix_of(rig, name) for name in names]
+        dragged.confirm()
+        update()
+        assert [matrix_of(rig, name) for name in names] == posed
+        assert {bone["IK_FK"] for bone in switches} == {1.0}
+        for bone in switches:
+            bone["IK_FK"] = 0.0
+        rig.update_tag()
+        update()
+        shown = [matrix_of(rig, name) for name in names]
+        moved = [(a.translation - b.translation).length for a, b in zip(shown, posed, strict=True)]
+        assert max(moved) < 2e-3 * leg
+        for bone in switches:
+            bone["IK_FK"] = 1.0
+        key(rig.pose.bones["thigh_fk.L"], "rotation_quaternion", {1: (1, 0, 0, 0), 9: (0, 1, 0, 0)})
+        go(1)
+    assert hidden.matrix_basis == Matrix()
 
 
 def test_the_chest_is_dragged_at_its_end_and_controls_are_keyed(rig: Any) -> None:

@@ -1,7 +1,5 @@
 """What riggers do to the bones of an armature that has constraints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy

@@ -1,7 +1,5 @@
 """Constraints that share bones are solved together, and keep every promise of a single one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import degrees
 from typing import Any

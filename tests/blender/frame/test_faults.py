@@ -1,7 +1,5 @@
 """Whatever fails costs only the constraint, body or walk in which it does, and is printed once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -25,8 +23,6 @@ from rigs import (
 )
 
 from addon.blender import errors as faults
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 ARMS = {
     "Root": ((0, 0, 0), (0, 0, 1), ""),

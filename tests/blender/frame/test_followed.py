@@ -1,7 +1,5 @@
 """Blender's own constraints of bones that follow solved ones are computed as Blender does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import Any

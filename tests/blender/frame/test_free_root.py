@@ -1,7 +1,5 @@
 """The first bone of a chain leaves its place, so that the body comes along."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 import rigs
@@ -15,8 +13,6 @@ BONES = {
     "Shin": ((0.1, -0.03, 0.55), (0.1, 0, 0.1), "Thigh"),
 }
 HAND, FOOT = (0.8, 0.0, 1.6), (0.1, 0.0, 0.1)
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def figure(**fields: object) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:

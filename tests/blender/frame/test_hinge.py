@@ -1,7 +1,5 @@
 """A limb bends about its own hinge, as Blender's IK has it, wherever its pole goes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from math import atan2, cos, degrees, pi, radians, sin

@@ -1,7 +1,5 @@
 """Armatures that are joined into another one keep what they have, as Blender keeps constraints."""
 
-from __future__ import annotations
-
 from threading import Thread
 from typing import Any
 
@@ -67,9 +65,7 @@ def test_keys_stay_when_an_armature_without_an_action_is_joined(is_layered: bool
     """
     rig, other = figure("A", 0), figure("B", 5)
     bone = rig.pose.bones["B0"]
-    for frame, x in ((1, 0.0), (11, 0.5)):
-        bone.location.x = x
-        bone.keyframe_insert("location", frame=frame)
+    key(bone, "location", {1: 0.0, 11: 0.5}, 0)
     go(1)
     if is_layered:
         activate(rig, "POSE")
@@ -99,20 +95,16 @@ def test_constraints_go_along(kept: int) -> None:
     assert items[1].state == "REACHED"
 
 
-def test_into_an_armature_without_any() -> None:
+@pytest.mark.rows("has_any")
+@pytest.mark.parametrize(("has_any", "bone"), [("joined", "B2.001"), ("kept", "B2")])
+def test_an_armature_without_any(has_any: str, bone: str) -> None:
+    """Others are joined into it, or it is joined into another."""
     bare, rig = make_chain(3, "Bare"), figure("A", 5)
     update()
-    join(bare, rig)
-    assert [item.bone for item in bare.fabrik.constraints] == ["B2.001"]
-    assert reaches(bare, 0)
-
-
-def test_a_joined_armature_without_any_is_left_alone() -> None:
-    rig, bare = figure("A", 0), make_chain(3, "Bare")
-    update()
-    join(rig, bare)
-    assert [item.bone for item in rig.fabrik.constraints] == ["B2"]
-    assert reaches(rig, 0)
+    kept, joined = (bare, rig) if has_any == "joined" else (rig, bare)
+    join(kept, joined)
+    assert [item.bone for item in kept.fabrik.constraints] == [bone]
+    assert reaches(kept, 0)
 
 
 def test_three_of_the_same_names() -> None:

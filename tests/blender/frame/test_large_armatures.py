@@ -6,8 +6,10 @@ from typing import Any
 import bpy
 import pytest
 import rigs
-from inside import forget
+from inside import forget, replaced
 from rendering import rendered
+
+from addon.blender.rotation import floats
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -235,20 +237,49 @@ def test_a_rest_that_changes_is_noticed(name):
     assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
 
 
-@pytest.mark.parametrize("by", ["mute", "influence", "driver"])
+def test_columns_are_read_once_while_frames_are_played_but_not_the_fk_pose():
+    """All that frames change of them is in F-curves. A script may set the FK pose unnoticed."""
+    rig, read = make(), []
+    keyed(rig)
+    rigs.update()
+
+    def noting(bones, name, size):
+        if not bones.id_data.is_evaluated:
+            read.append(name)
+        return floats(bones, name, size)
+
+    with replaced(floats, noting):
+        rigs.go(1, 2)
+        assert "location" in read
+        read.clear()
+        rigs.go(3, 4)
+        assert not read
+        turn = rig.pose.bones["Arm 2"].path_resolve("rotation_quaternion", False)
+        turn.foreach_set((0.8, 0.6, 0.0, 0.0))
+        rigs.go(5)
+    shown = rigs.pose_bits(rig)
+    forget()
+    rigs.go(5)
+    assert rigs.pose_bits(rig) == shown
+
+
+@pytest.mark.parametrize("by", ["mute", "influence", "driver", "custom property"])
 def test_a_constraint_of_blender_is_noticed_as_it_is_turned_on_and_off(by):
     rig = make()
     con = rig.pose.bones["Arm 2"].constraints.new("LIMIT_SCALE")
     switch = rig.pose.bones["After 1"].location
     if by == "driver":
         rigs.drive(con.driver_add("influence"), rig, 'pose.bones["After 1"].location[0]')
+    if by == "custom property":
+        rig["amount"] = 0.0
+        rigs.drive(con.driver_add("influence"), rig, '["amount"]')
     plain(rig)
     for value in (0.0, 1.0, 0.0, 0.5):
         if by == "mute":
             con.mute = not value
         elif by == "influence":
             con.influence = value
-        switch.x = value
+        switch.x = rig["amount"] = value
         rigs.update()
         assert (con.name in state(rig)[1]) == bool(value)
 

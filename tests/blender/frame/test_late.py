@@ -5,8 +5,6 @@ depends on. The result is read when first played, after a jump, in a render and 
 file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

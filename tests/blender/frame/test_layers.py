@@ -1,7 +1,5 @@
 """Constraints on the bones of one another: the list's order is that of solving."""
 
-from __future__ import annotations
-
 from math import pi
 
 import bpy

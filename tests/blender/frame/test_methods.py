@@ -1,7 +1,5 @@
 """A method of solving is one row of a table: the menu, the solver and the messages ask the row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -44,21 +42,18 @@ def cosines(addon: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     addon.register()
 
 
-def test_a_method_is_a_row_of_the_table(cosines: None) -> None:
+@pytest.mark.rows("count")
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_method_is_a_row_of_the_table_and_refuses_chains_that_it_excludes(
+    cosines: None, count: int
+) -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    rig = make_chain(2)
-    item: Any = add_constraint(rig, "B1", make_empty("Target", (0.6, 0.5, 0.9)))
-    item.solver = "COSINES"
+    rig, tip = make_chain(count), f"B{count - 1}"
+    item: Any = add_constraint(rig, tip, make_empty("Target", (0.6, 0.5, 0.9)), solver="COSINES")
     update()
-    assert (item.state, item.iterations_used) == ("REACHED", 7)
-    assert tip_error(rig, "B1", item.target) < 1e-5
-
-
-def test_it_refuses_chains_that_its_row_excludes(cosines: None) -> None:
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    rig = make_chain(3)
-    item: Any = add_constraint(rig, "B2", make_empty("Target", (0.6, 0.5, 0.9)))
-    item.solver = "COSINES"
-    update()
-    assert item.state == "INVALID"
-    assert "Cosines needs a chain of 2 bones" in item.message
+    if count == 2:
+        assert (item.state, item.iterations_used) == ("REACHED", 7)
+        assert tip_error(rig, tip, item.target) < 1e-5
+    else:
+        assert item.state == "INVALID"
+        assert "Cosines needs a chain of 2 bones" in item.message

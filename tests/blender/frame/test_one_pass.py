@@ -1,7 +1,5 @@
 """Solutions are written ahead of the evaluation, which is the only one, and are never wrong."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product
@@ -114,9 +112,7 @@ def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
 ) -> None:
     """Here a target that one of its constraints moves."""
     target, leader = target_of(rig), rigs.make_empty("Leader")
-    for frame, x in ((1, 0.0), (10, -0.5)):
-        leader.location.x = x
-        leader.keyframe_insert("location", frame=frame)
+    rigs.key(leader, "location", {1: 0.0, 10: -0.5}, 0)
     let_follow(target, leader)
     rigs.watch(rig, "B3")
     update()
@@ -737,9 +733,7 @@ def constrained(kind: str) -> bpy.types.Object:
     variable.name, variable.targets[0].id = "amount", rig
     variable.targets[0].data_path = 'pose.bones["Root"]["amount"]'
     driver.expression = "amount"
-    for frame, x in ((1, 0.0), (10, 0.5)):
-        bones["Source"].location.x = x
-        bones["Source"].keyframe_insert("location", frame=frame)
+    rigs.key(bones["Source"], "location", {1: 0.0, 10: 0.5}, 0)
     target = rigs.make_empty("Target", (0.5, 0.5, 1.7))
     rigs.add_constraint(rig, "Lower", target, chain_count=2)
     return rig
@@ -868,6 +862,49 @@ def test_while_bones_are_posed_constraints_are_as_if_they_were_read(
         forget()
         pose(amount)
         assert seen[-1] == bits
+
+
+def test_while_bones_are_posed_settings_are_read_only_if_one_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    read: list[object] = []
+    count(monkeypatch, "read all settings", lambda *_: read.append(None))
+    counts, seen = [], []
+    for amount, influence in ((0.1, 1.0), (0.2, 1.0), (0.3, 0.5), (0.4, 0.5)):
+        if influence != rig.fabrik.constraints[0].influence:
+            rig.fabrik.constraints[0].influence = influence
+        rig.pose.bones["Source"].location.y = amount
+        read.clear()
+        update()
+        counts.append(len(read))
+        seen.append(rigs.pose_bits(rig))
+    assert counts == [1, 0, 1, 0]
+    forget()
+    update()
+    assert rigs.pose_bits(rig) == seen[-1]
+
+
+@pytest.mark.parametrize("amount", (0.0, 0.3))
+def test_a_property_that_drives_a_constraint_is_set_by_a_script_before_a_frame(
+    amount: float,
+) -> None:
+    """Blender isn't told of it, and looks at it once it copies the armature."""
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    before = played(rig)
+    rig.pose.bones["Root"]["amount"] = amount
+    rigs.go(3)
+    rig.update_tag()
+    rigs.go(4)
+    shown = {frame: rigs.pose_bits(rig) for frame in (4, 5, 6) if not rigs.go(frame)}
+    assert not set(shown.values()) & set(before.values())
+    anew = played_anew(rig)
+    assert shown == {frame: anew[frame] for frame in shown}
+    rig.pose.bones["Root"]["amount"] = 0.8
+    rig.update_tag()
+    assert played(rig) == before
 
 
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(

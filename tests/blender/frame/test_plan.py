@@ -1,7 +1,5 @@
 """The plan lives until something that it was made of changes, and then says what a new one says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +8,6 @@ import pytest
 from inside import PLACES, count, declare, declared, forget, kept, plan_made, planned
 from rendering import witnessed
 from rigs import activate, add_constraint, go, key, link, make_chain, make_empty, shown_bits, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """State, error and message are those of the written pose, and targets in reach are reached."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from importlib import import_module
@@ -183,25 +181,19 @@ def test_a_solver_that_is_broken_on_purpose_is_seen(
     assert (item.state, item.message) == ("REACHED", "") and item.error < 1e-3
 
 
-def test_rotation_channels_that_do_not_hold_the_solution_are_seen(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.rows("influence")
+@pytest.mark.parametrize(("influence", "state"), [(1.0, "OUT_OF_REACH"), (0.5, "REACHED")])
+def test_the_error_is_that_of_what_is_shown(
+    influence: float, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where rotation channels don't hold the solution, and where influence is partial."""
     rig, target = rigs.make_chain(2, mode="XYZ"), rigs.make_empty(location=(0.5, 0.3, 1.4))
-    item = rigs.add_constraint(rig, "B1", target, chain_count=2)
-    monkeypatch.setattr(
-        "addon.frame.write.channel_values", lambda mode, turn, near: [0.1, 0.2, 0.3]
-    )
+    item = rigs.add_constraint(rig, "B1", target, chain_count=2, influence=influence)
+    if influence == 1.0:
+        wrong = "addon.frame.write.channel_values"
+        monkeypatch.setattr(wrong, lambda mode, turn, near: [0.1, 0.2, 0.3])
     rigs.update()
-    assert item.state == "OUT_OF_REACH"
-    assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=5e-6)
-    assert item.error > 0.1
-
-
-def test_a_partial_influence_has_the_error_of_what_is_shown() -> None:
-    rig, target = rigs.make_chain(2), rigs.make_empty(location=(0.5, 0.3, 1.4))
-    item = rigs.add_constraint(rig, "B1", target, chain_count=2, influence=0.5)
-    rigs.update()
-    assert item.state == "REACHED"
+    assert item.state == state
     assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=5e-6)
     assert item.error > 0.1
 

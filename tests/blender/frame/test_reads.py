@@ -1,7 +1,5 @@
 """An update reads, composes and encodes what may have changed, and nothing else."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ During a render Blender flushes nothing to the file's data. A handler that write
 take the F-curves away from the whole armature object.
 """
 
-from __future__ import annotations
-
 import ast
 import subprocess
 from collections.abc import Iterator

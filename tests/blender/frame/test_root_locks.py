@@ -1,7 +1,5 @@
 """A root that may move keeps what is locked of its channels, and slides along the rest."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -12,8 +10,6 @@ import pytest
 import rigs
 from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 AXES = ("x", "y", "z")
 SUBSETS = [flags for flags in itertools.product((False, True), repeat=3)]

@@ -1,13 +1,11 @@
 """What scripts do behind the interface's back is noticed, and what they get wrong is contained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import bpy
 import pytest
 import rigs
-from kept_files import new_file
+from kept_files import new_file, reopen
 
 from addon.blender import errors as faults
 from addon.frame import update as frame_update
@@ -35,17 +33,14 @@ def test_removing_a_constraint_of_a_still_armature_is_noticed_at_the_next_frame(
     assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)
 
 
-def test_removing_a_constraint_before_saving_is_noticed_after_loading(tmp_path):
+def test_removing_a_constraint_before_saving_is_noticed_after_loading():
     rig = rigs.make_chain(3)
     rigs.update()
     before = rigs.channels_bits(rig)
     rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.4, 0.9, 1.5)))
     rigs.update()
     rig.fabrik.constraints.remove(0)
-    path = str(tmp_path / "removed.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen()
 
     rig = bpy.data.objects["Rig"]
     assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)

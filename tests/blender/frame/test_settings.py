@@ -1,7 +1,5 @@
 """A setting is defined once: all that goes through settings finds it there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType

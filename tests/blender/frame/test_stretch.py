@@ -1,7 +1,5 @@
 """Chains that stretch: they arrive in Blender's own pose, and the FK scale is never lost."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The tip bone takes the target's orientation, and keeps an offset to it, in the evaluated pose."""
 
-from __future__ import annotations
-
 from math import nan, pi
 
 import bpy

@@ -4,8 +4,6 @@ Targets are tips of another pose of the same chain, so they can be reached. What
 read from the pose as Blender evaluates it, never from our own report.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,7 @@ import bpy
 import pytest
 import rigs
 from inside import forget
+from kept_files import reopen
 from mathutils import Vector
 
 from addon.frame import handlers
@@ -195,9 +196,7 @@ class TestUndo:
     def test_undo_at_another_frame(self):
         make()
         rig, target = rig_and_target()
-        for frame, x in ((1, 1), (20, -1)):
-            target.location.x = x
-            target.keyframe_insert("location", frame=frame)
+        rigs.key(target, "location", {1: 1, 20: -1}, 0)
         rigs.go(20)
         step("start")
         at_20 = rigs.pose_bits(rig)
@@ -487,6 +486,27 @@ class TestBones:
         assert [item.bone for item in rig.fabrik.constraints] == [f"{tip}.L", f"{tip}.R"]
         states = [item.state for item in rig.fabrik.constraints]
         assert states == ["INVALID" if None in names.values() else "REACHED", "REACHED"]
+
+    def test_a_pin_is_followed_after_pasting_a_pose_flipped(self):
+        """Although its bone stores its name only since it was pinned."""
+        rig = rigs.make_armature(
+            {name: ((x, 0, 0), (x, 0, 1), "") for name, x in (("B.L", 1), ("B.R", -1), ("C", 0))}
+        )
+        rigs.add_constraint(rig, "C", rigs.make_empty("Target", (0, 1, 1)), chain_count=1)
+        rigs.update()
+        rigs.activate(rig, "POSE")
+        for angle in (0.9, 0.8):
+            rig.pose.bones["B.R"].rotation_quaternion.w = angle
+            rigs.update()
+        assert bpy.ops.fabrik.pin(bone="B.R") == {"FINISHED"}
+        for bone in rig.pose.bones:
+            (bone if bpy.app.version >= (5, 0) else bone.bone).select = bone.name == "B.R"
+        bpy.ops.pose.copy()
+        bpy.ops.pose.paste(flipped=True)
+        rigs.update()
+        rig.data.bones["B.R"].name = "Tip.R"
+        rigs.update()
+        assert [bone.fabrik_name for bone in rig.pose.bones] == ["B.L", "B.R", "C"]
 
     def test_two_bones_that_swap_their_names_are_not_followed(self):
         """A name that is there is meant, whoever bears it now."""
@@ -840,8 +860,7 @@ class TestLibraries:
         for item, values in zip(rig.fabrik.constraints, given, strict=True):
             item.influence, item.iterations = values
         rigs.update()
-        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        reopen()
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
         kept = [(item.influence, item.iterations) for item in rig.fabrik.constraints]
         assert kept == [(pytest.approx(influence), count) for influence, count in given]
@@ -850,9 +869,8 @@ class TestLibraries:
         """Whoever made the library had never touched feet on the ground, nor simulated."""
         self.library(tmp_path)
         self.change_groups(self.overridden(tmp_path))
-        for name in ("first", "second"):
-            bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / f"{name}.blend"))
-            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / f"{name}.blend"))
+        for _ in range(2):
+            reopen()
             rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
             assert self.groups_changed(rig) == [0.25, 5, False, 0.3, True]
 
@@ -1098,9 +1116,7 @@ class TestLibraries:
         for bone in rig.data.bones:
             rig.data.bones.active = bone
             bpy.ops.fabrik.character_part_add()
-        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        reopen()
 
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
         holders = [holder.object.name for holder in rig.fabrik.holds[0].holders]
@@ -1197,7 +1213,7 @@ def test_other_settings_cannot(name):
         rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
 
 
-def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
+def test_driver_outlives_the_dependency_that_came_before_it():
     """Blender looks for drivers by their place in the list, in a copy of its own."""
     rig, target = rigs.make_chain(), rigs.make_empty()
     rig.pose.bones["B2"].keyframe_insert("rotation_quaternion", frame=1)
@@ -1206,9 +1222,7 @@ def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
     rigs.drive(rig.driver_add('pose.bones["B2"].rotation_quaternion', 2), target, "location.x")
     rigs.update()
     rig.fabrik.constraints.clear()
-    path = str(tmp_path / "driven.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen()
     rig = bpy.data.objects["Rig"]
     assert [curve.data_path for curve in rig.animation_data.drivers] == [
         'pose.bones["B2"].rotation_quaternion'

@@ -1,7 +1,5 @@
 """Reading, solving and writing pass values on, which nobody changes afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What one view layer shows does not depend on another being evaluated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

@@ -1,7 +1,5 @@
 """A figure with chest, head and hands whose walk is keyed on its bones, as captures have it."""
 
-from __future__ import annotations
-
 from math import pi, sin
 
 import bpy

@@ -1,7 +1,5 @@
 """Captures and characters of others, which are not part of the repository."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

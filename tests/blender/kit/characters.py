@@ -1,7 +1,5 @@
 """Characters of the families of skeletons, as importers leave their armatures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import cos, pi, radians, sin
 

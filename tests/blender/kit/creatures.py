@@ -1,7 +1,5 @@
 """Quadrupeds with forelegs on the chest, hind legs on the hips, spine, tail and head; and mechs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 from random import Random

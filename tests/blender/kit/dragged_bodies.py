@@ -1,7 +1,5 @@
 """Skeletons of different makers in FK, to be dragged with the whole body."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import asin
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rigs that Rigify generates."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """Motion put onto ground, and what is measured of it before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import atan, atan2
 from typing import Any, NamedTuple

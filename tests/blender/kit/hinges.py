@@ -1,7 +1,5 @@
 """The rotations of joints, and whether they are within limits."""
 
-from __future__ import annotations
-
 from math import atan2, degrees, pi, sqrt
 from typing import Any
 

@@ -1,40 +1,25 @@
 """A human whose bones end anywhere, as importers guess them."""
 
-from __future__ import annotations
-
 import math
 
 import bpy
+from animals import joints_of
 from mathutils import Vector
 from rigs import key, make_armature, update
 
-JOINTS: dict[str, tuple[str, tuple[float, float, float]]] = {
-    "root": ("", (0, 0, 0)),
-    "hips": ("root", (0, 0, 0.95)),
-    "spine": ("hips", (0, 0.01, 1.05)),
-    "chest": ("spine", (0, 0.02, 1.25)),
-    "neck": ("chest", (0, 0.03, 1.5)),
-    "head": ("neck", (0, 0, 1.58)),
-}
-SIDE: dict[str, tuple[str, tuple[float, float, float]]] = {
-    "clavicle": ("chest", (0.02, 0, 1.45)),
-    "upper_arm": ("clavicle", (0.18, 0.03, 1.44)),
-    "forearm": ("upper_arm", (0.46, 0.06, 1.44)),
-    "hand": ("forearm", (0.72, 0.03, 1.44)),
-    "thigh": ("hips", (0.1, 0, 0.92)),
-    "shin": ("thigh", (0.1, -0.03, 0.5)),
-    "foot": ("shin", (0.1, 0.03, 0.09)),
-    "toe": ("foot", (0.1, -0.11, 0.02)),
-}
+JOINTS, _ = joints_of(
+    """
+root 0 0 0 / hips 0 0 0.95
+ spine 0 0.01 1.05 / chest 0 0.02 1.25
+  neck 0 0.03 1.5 / head 0 0 1.58
+  clavicle* 0.02 0 1.45 / upper_arm* 0.18 0.03 1.44 / forearm* 0.46 0.06 1.44 / hand* 0.72 0.03 1.44
+ thigh* 0.1 0 0.92 / shin* 0.1 -0.03 0.5 / foot* 0.1 0.03 0.09 / toe* 0.1 -0.11 0.02
+"""
+)
 
 
 def make_human(keyed: bool, scale: float = 1.0) -> bpy.types.Object:
     """A human whose bones end anywhere, as importers guess them, and who may move."""
-    joints = dict(JOINTS)
-    for name, (parent, (x, y, z)) in SIDE.items():
-        for side, sign in ((".L", 1), (".R", -1)):
-            above = parent + side if parent in SIDE else parent
-            joints[name + side] = above, (sign * x, y, z)
     rig = make_armature(
         {
             name: (
@@ -42,7 +27,7 @@ def make_human(keyed: bool, scale: float = 1.0) -> bpy.types.Object:
                 tuple(scale * Vector(head) + scale * Vector((0.02, 0.1, 0.2))),
                 parent,
             )
-            for name, (parent, head) in joints.items()
+            for name, parent, head in JOINTS
         }
     )
     rig.scale = (1 / scale,) * 3

@@ -3,8 +3,6 @@
 All else is counted from outside: evaluations by Blender, calls of the solver, and poses.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -47,6 +45,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "read the FK pose": (FkReader, "_read_fk"),
     "read channels": (FkReader, "_read_channels"),
     "read a setting": (Evaluated, "column"),
+    "read all settings": (Evaluated, "columns"),
     "read a frame": (Evaluated, "frame"),
     "read a chain": (chain.ChainUnit, "read"),
     "read a body": (tree.TreeUnit, "_read_body"),

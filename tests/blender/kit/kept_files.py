@@ -1,7 +1,5 @@
 """Files that many tests begin with: what is slow to make is made once by a process, then opened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path
@@ -43,3 +41,10 @@ def open_kept(key: Hashable, make: Callable[[], object]) -> None:
     file.write_bytes(_kept[key])
     bpy.ops.wm.open_mainfile(filepath=str(file))
     file.unlink()
+
+
+def reopen() -> None:
+    """Save the open file, and open what was saved."""
+    path = str(Path(bpy.app.tempdir) / "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)

@@ -1,7 +1,5 @@
 """One armature of each kind of motion, which all have to keep the same promises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 
@@ -198,9 +196,7 @@ def spring() -> str:
     """Swing behind a keyed bone, on top of a reaching chain, beside a moving collider."""
     rig, target = posed_chain()
     rigs.add_constraint(rig, "B5", target, chain_count=3, name="Reach").influence = 0.5
-    for frame, x in ((1, 0.15), (6, -0.4), (END, 0.5)):
-        rig.pose.bones["B0"].rotation_quaternion.x = x
-        rig.pose.bones["B0"].keyframe_insert("rotation_quaternion", frame=frame)
+    rigs.key(rig.pose.bones["B0"], "rotation_quaternion", {1: 0.15, 6: -0.4, END: 0.5}, 1)
     item = rigs.add_constraint(rig, "B5", solver="SPRING", chain_count=4)
     rigs.key(item.spring, "drag", {1: 0.2, END: 0.6})
     item.spring.gravity = 5.0

@@ -1,7 +1,5 @@
 """A capture that is made: a walk with heel strike, roll and toe off, keyed on all frames."""
 
-from __future__ import annotations
-
 import random
 from math import pi, radians, sin
 from typing import Any

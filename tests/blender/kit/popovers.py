@@ -1,7 +1,5 @@
 """What popovers of presets list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy

@@ -1,7 +1,5 @@
 """Rendering with an engine that records the depsgraph instead of drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory

@@ -320,10 +320,13 @@ def make_linear(ob: bpy.types.Object) -> None:
             point.interpolation = "LINEAR"
 
 
-def key(data: Any, name: str, values: Mapping[Any, Any]) -> None:
-    """Set and key a property at frames."""
+def key(data: Any, name: str, values: Mapping[Any, Any], index: int = -1) -> None:
+    """Set and key a property at frames; with an index, only one of its numbers changes."""
     for frame, value in values.items():
-        setattr(data, name, value)
+        if index < 0:
+            setattr(data, name, value)
+        else:
+            getattr(data, name)[index] = value
         data.keyframe_insert(name, frame=frame)
 
 

@@ -1,7 +1,5 @@
 """Bodies with many legs, and terrain."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ The twin has no constraints. Actions on bones, keys and objects are applied to b
 shows the FK pose. Blender's own behavior can then be distinguished from that of the extension.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A biped with a walk cycle for flat ground, and terrains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import cos, pi, radians, sin
 

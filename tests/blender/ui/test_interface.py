@@ -1,7 +1,5 @@
 """The panels, the menu entry, descriptions and keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -699,10 +697,10 @@ def test_sections_are_shown_by_what_the_solver_does() -> None:
 def test_a_control_is_no_joint_and_a_pole_stands_beside_its_bone(addon: ModuleType) -> None:
     rig = make_human(False)
     add_limbs(rig, "hand.L")
-    panel = classes(addon)["FABRIK_PT_joint_sidebar"]
+    panels = [classes(addon)[name] for name in ("FABRIK_PT_joint", "FABRIK_PT_joint_sidebar")]
     for bone, is_shown in (("hand.L", True), ("hand IK.L", False), ("hand Pole.L", False)):
         click_bones(rig, bone)
-        assert panel.poll(bpy.context) == is_shown, bone
+        assert {panel.poll(bpy.context) for panel in panels} == {is_shown}, bone
     shown = drawn(addon)
     assert shown.index("pole_subtarget") - shown.index("pole_target") <= 2
 

@@ -1,7 +1,5 @@
 """F1 over a button or setting opens its place in the manual that the extension contains."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

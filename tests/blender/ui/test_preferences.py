@@ -1,7 +1,5 @@
 """The page in the preferences, and the settings of new constraints that it stores."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a module registers goes with the extension."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any
 

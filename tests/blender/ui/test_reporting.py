@@ -1,7 +1,5 @@
 """Reports fit into the status bar, and say what is known of a limb."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -197,8 +197,8 @@ def turned_to(axes: Mat3, aim: Vec, toward: Vec, normal: Vec, turn: Quat) -> Qua
         axes: The axes of the aim and of the result.
         aim: The vector to point in the direction.
         toward: The direction, in the space outside the axes.
-        normal: The rotation axis if the direction is (nearly) opposite, in the same space.
-            Otherwise rounding would choose it.
+        normal: The rotation axis if the direction is (nearly) opposite, in the same space. Without
+            it, rounding would choose the axis.
         turn: The rotation to apply first, in the same space.
     """
     ahead = inverse_direction(axes, toward)

@@ -166,7 +166,7 @@ class _Blend:
         self.dual: Quat = (0.0, 0.0, 0.0, 0.0)
 
     def add(self, motion: Frame, rest: Frame, weight: float) -> None:
-        """Add the transform of a bone with a certain rest frame, both in world space."""
+        """Add the transform of a bone with this rest frame, both in world space."""
         if not self.keeps_volume:
             self._add_matrix(motion, weight)
             return
@@ -201,7 +201,7 @@ class _Blend:
         self.offset = add(self.offset, scaled(motion[1], weight))
 
     def result(self, total: float) -> Frame:
-        """Return the mean, for a certain sum of weights."""
+        """Return the mean, from the sum of the weights."""
         a, b, c, d, e, f, g, h, i = self.axes
         part = 1.0 / total
         x, y, z = scaled((a, b, c), part), scaled((d, e, f), part), scaled((g, h, i), part)

@@ -115,7 +115,7 @@ class JointSystem:
     """The degrees of freedom of a pose, three to a joint, and a symmetric matrix over them.
 
     Joints come after their ancestors. A free root has two entries: its motion, then its rotation. A
-    wall is the surface of a joint limit that a joint is at.
+    wall is the boundary of a limit, where it stops a joint.
 
     Attributes:
         owners: The bone of each joint.

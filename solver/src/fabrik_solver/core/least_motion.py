@@ -137,7 +137,7 @@ class Tie:
         force: The force of the spring.
         rate: Its stiffness.
         row: How far each axis of each joint changes the number.
-        response: The row solved by the system with the previous ties.
+        response: The solution of the system, with the previous ties, for that row.
         compliance: How far a unit of force changes the number and stretches this spring.
         foreseen: How far the number is expected to change in the step.
     """
@@ -310,7 +310,10 @@ class Search:
     def _descend(
         self, pose: Placement, step: list[Vec], start: float, slope: float
     ) -> tuple[Placement, float]:
-        """Return a pose with less energy along a step, otherwise the first pose, and its energy."""
+        """Return a pose with less energy along a step, otherwise the first pose, and its energy.
+
+        ``slope`` is how much energy the whole step would gain if it kept falling as at the pose.
+        """
         best, lowest = pose, start
         self._foresee(pose, step, 1.0)
         for spring in self.springs:
@@ -815,7 +818,7 @@ class Search:
 def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
     """Return a turn moved slightly into the walls that hold its joint, so that they keep it.
 
-    Walls are curved. If a joint left one, the next step would stop behind it.
+    Walls are curved. If a joint left one, that wall would cut the next step short.
     """
     inward = dot(turn, turn)
     x, y, z = turn

@@ -72,7 +72,7 @@ def _shaped_and_landed(
         # The forward pass of the last iteration is the first pass of landing.
         backward(joints, target)
     steps = land(joints, target, near_enough, iterations - used)
-    # Some chains can hardly fold any further. Does nothing after a successful landing.
+    # Some chains can hardly fold any further. If landing succeeded, this does nothing.
     close(joints, target, near_enough)
     return used + steps
 

@@ -1,4 +1,4 @@
-"""A chain of bones in the form for solvers, and its solved pose."""
+"""A chain of bones in the form that solvers take, and its solved pose."""
 
 from collections.abc import Sequence
 from math import radians

@@ -44,7 +44,7 @@ WHOLE_ROUNDS = 8
 
 
 BIAS = 0.9
-"""How much bias lowers the compliance of the bones at one end of a chain at most."""
+"""How much bias can lower the compliance of the bones at one end of a chain."""
 
 STRAIGHTENING = 0.05
 """The last fraction of reach over which bias fades out, as it doesn't affect a straight chain."""

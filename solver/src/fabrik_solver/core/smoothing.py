@@ -15,7 +15,7 @@ PASSES: Final = 40
 
 GAIN: Final = 0.98
 """A pass is progress if it reduces the largest second difference below this fraction of the
-least."""
+least so far."""
 
 PATIENCE: Final = 4
 """Number of passes without progress after which smoothing ends."""

@@ -179,8 +179,8 @@ def _in_plane(
 ) -> tuple[list[Joint], Vec, Vec, Vec | None]:
     """Return a chain's joints, the normal of its plane, the target and the pole.
 
-    Points off the plane due to rounding are moved into it. Otherwise rounding would grow with
-    iterations and determine how the chain swings around to a target behind it. A chain on its
+    Points that only rounding puts off the plane are moved into it. Otherwise rounding would grow
+    with iterations and determine how the chain swings around to a target behind it. A chain on its
     target isn't flattened.
     """
     start, normal = chain.flat_start(pole)

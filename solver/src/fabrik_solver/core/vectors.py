@@ -122,7 +122,7 @@ def any_perpendicular(axis: Vec) -> Vec:
 
 
 def rotate_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
-    """Rotate a about the unit vector ``axis`` by an angle with a cosine and sine (Rodrigues)."""
+    """Rotate a about the unit vector ``axis`` by an angle, from its cosine and sine (Rodrigues)."""
     along = dot(a, axis) * (1.0 - cosine)
     side = cross(axis, a)
     return (

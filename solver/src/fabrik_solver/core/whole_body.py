@@ -5,12 +5,12 @@ lower-priority rank shifts a higher one by at most about a thousandth of the bod
 depends only on the start of the drag and the goals. Many small mouse moves give the same pose as
 one large move, and moving back restores the starting pose.
 
-Such a pose jumps where a minimum ends. `WholeBody.toward` moves the shown pose there step by step,
-with all goals met as in the new pose.
+Such a pose jumps where a minimum ends. `WholeBody.toward` moves the shown pose there step by step.
+Goals stay met; only those that are out of reach, or were, lag behind.
 """
 
 from collections.abc import Sequence
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from .articulation import (
     DRAGGED,
@@ -59,71 +59,44 @@ __all__ = [
     "WholeBodyPose",
 ]
 
+TURNING: Final = 3.5
+"""How far bones rotate while goals move by the size of the body, in radians, unless pins or goals
+in reach require more. Where the pose of least motion jumps, the body follows at this rate."""
+
 TRIES: Final = 4
-"""The most times that the fraction of a jump is reduced until bones rotate by an allowed angle."""
+"""The most times that a pose on the way is tried until bones rotate by an allowed angle."""
 
 NEARLY: Final = 1.05
 """The multiple of the allowed rotation that is close enough."""
 
 
-@final
-class WholeBodyPose:
+class WholeBodyPose(NamedTuple):
     """A pose of the body.
 
     Attributes:
         moved: How far each free joint has moved since the start of the drag; zero for the others.
         turns: The rotation of each joint since then, in its own axes at that time.
-        rotations: The rotation of each joint in the axes of its limit.
         heads: The pivots.
         axes: The axes of the joints.
-        offsets: For each goal, the offset of its point from the desired location; zero for any
+        misses: For each goal, the distance of its point from the desired location; zero for any
             location.
-        misses: The lengths of these.
+        missed: The joints whose goals are out of reach, or lag behind.
         center: The center of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: The number of Newton steps.
-        aim: The pose of least motion it is moving toward; None if it has arrived.
+        is_turning: Whether it is on the way to the pose of least motion.
     """
 
-    __slots__ = (
-        "aim",
-        "axes",
-        "center",
-        "effort",
-        "heads",
-        "misses",
-        "moved",
-        "offsets",
-        "rotations",
-        "steps",
-        "turns",
-    )
-
-    def __init__(
-        self,
-        moved: list[Vec],
-        turns: list[Quat],
-        rotations: list[Quat],
-        heads: list[Vec],
-        axes: list[Quat],
-        offsets: list[Vec],
-        center: Vec | None,
-        effort: float,
-        steps: int,
-        aim: "WholeBodyPose | None" = None,
-    ) -> None:
-        """Take the parts."""
-        self.moved = moved
-        self.turns = turns
-        self.rotations = rotations
-        self.heads = heads
-        self.axes = axes
-        self.offsets = offsets
-        self.misses = [length(offset) for offset in offsets]
-        self.center = center
-        self.effort = effort
-        self.steps = steps
-        self.aim = aim
+    moved: list[Vec]
+    turns: list[Quat]
+    heads: list[Vec]
+    axes: list[Quat]
+    misses: list[float]
+    missed: set[int]
+    center: Vec | None
+    effort: float
+    steps: int
+    is_turning: bool = False
 
 
 @final
@@ -189,94 +162,27 @@ class WholeBody:
         self,
         pose: WholeBodyPose,
         last: WholeBodyPose,
-        most: float,
+        moved: float,
         goals: Sequence[WholeBodyGoal],
     ) -> WholeBodyPose:
-        """Return a pose between two, in which no bone has rotated by more than allowed.
+        """Return a pose between two, in which bones rotate by as much as the goals have moved.
 
-        It meets the pins as the later pose does, and dragged points follow that pose as far as they
-        reach. Bones rotate by more if the goals require it.
+        It meets the pins as the later pose does, and the goals that both poses meet. A point that
+        is out of reach, or was until now, approaches its place in the later pose as far as the
+        rotation of the bones allows.
 
         Args:
             pose: The later pose, returned if it is near enough.
             last: The earlier pose.
-            most: The largest rotation from the earlier pose, in radians, unless the goals require
-                more.
-            goals: The goals of the later pose; the earlier pose had them at other locations.
-        """
-        turn = _turned(last, pose)
-        if turn <= most:
-            return pose
-        fraction, part = most / turn, 1.0
-        body = self._articulation(goals, is_balanced=True)
-        between, steps = self._between(body, pose, last, fraction, goals)
-        is_reached = max(pose.misses) <= SLACK * body.size  # Else no goal requires more.
-        for _ in range(0 if is_reached else TRIES):
-            turned = _turned(last, between)
-            if turned <= NEARLY * most:
-                break
-            part *= most / turned
-            between, more = self._between(body, pose, last, fraction * part, goals, part)
-            steps += more
-        return _posed(body, goals, between, pose.steps + steps, pose)
-
-    def _between(
-        self,
-        body: Articulation,
-        pose: WholeBodyPose,
-        last: WholeBodyPose,
-        fraction: float,
-        goals: Sequence[WholeBodyGoal],
-        part: float = 1.0,
-    ) -> tuple[Placement, int]:
-        """Return the pose at a fraction between two poses, and the number of steps.
-
-        Args:
-            body: The bones.
-            pose: The later pose.
-            last: The earlier pose.
-            fraction: The fraction.
+            moved: How far the goals have moved since then, as a fraction of the body.
             goals: The goals of the later pose.
-            part: The fraction of its motion that a point out of reach makes.
         """
-        aim = last.aim or last
-        start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
-        previous_aim = _placed(body, aim.moved, aim.turns)
-        between = _placed(
-            body,
-            [mix(a, b, fraction) for a, b in zip(last.moved, pose.moved, strict=True)],
-            [slerp(a, b, fraction) for a, b in zip(last.turns, pose.turns, strict=True)],
-        )
-        wanted: list[WholeBodyGoal] = []
-        for index, goal in enumerate(goals):
-            if goal.rank == SOFT:
-                continue
-            spring, bone = Spring(goal, body, None), goal.joint
-            there, here = spring.point_of(end), spring.point_of(start)
-            # The point moves with the pose of least motion, but no farther than its goal has moved.
-            along = sub(there, spring.point_of(previous_aim))
-            gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
-            along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
-            if pose.misses[index] > SLACK * body.size:
-                along = scaled(along, part)
-            there = body.outward(mix(add(here, along), there, fraction))
-            change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
-            wanted.append(
-                goal._replace(
-                    point=body.outward(spring.point_of(between)),
-                    location=None if goal.location is None else there,
-                    rotation=None if goal.rotation is None else change,
-                    weight=1.0,
-                )
-            )
-        bent = WholeBody(body.bent(between)).solve(wanted)
-        moved = [scaled(offset, body.size) for offset in between.moved]
-        final = _placed(
-            body,
-            [add(a, b) for a, b in zip(moved, bent.moved, strict=True)],
-            [quat_product(a, b) for a, b in zip(between.turns, bent.turns, strict=True)],
-        )
-        return final, bent.steps
+        if _turned(last, pose) <= TURNING * moved:
+            return pose
+        body = self._articulation(goals, is_balanced=True)
+        way = Way(body, last, pose, moved, goals)
+        between = way.followed()
+        return _posed(body, goals, between, pose.steps + way.steps, is_turning=True)
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
         """Return the bones that goals move.
@@ -295,7 +201,123 @@ class WholeBody:
         return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
 
 
-def _turned(earlier: WholeBodyPose, later: WholeBodyPose | Placement) -> float:
+@final
+class Way:
+    """The way from a pose to a later one, in the space of the search.
+
+    Attributes:
+        fraction: The part of it by which bones rotate now.
+        steps: The number of Newton steps.
+    """
+
+    __slots__ = (
+        "_body",
+        "_end",
+        "_goals",
+        "_late",
+        "_most",
+        "_near",
+        "_springs",
+        "_start",
+        "fraction",
+        "steps",
+    )
+
+    def __init__(
+        self,
+        body: Articulation,
+        last: WholeBodyPose,
+        pose: WholeBodyPose,
+        moved: float,
+        goals: Sequence[WholeBodyGoal],
+    ) -> None:
+        """Take the poses, how far the goals have moved between them, and the later goals."""
+        self._body = body
+        self._goals = [goal for goal in goals if goal.rank != SOFT]
+        self._springs = [Spring(goal, body, None) for goal in self._goals]
+        self._start, self._end = _placed(body, last), _placed(body, pose)
+        self._most = TURNING * moved
+        self.fraction = self._most / _turned(last, pose)
+        self.steps = 0
+        self._near: list[Vec | None] = []
+        self._late: list[tuple[int, Vec]] = []
+        step = moved + SLACK
+        missed = last.missed | pose.missed
+        for index, spring in enumerate(self._springs):
+            here, there = spring.point_of(self._start), spring.point_of(self._end)
+            if spring.rank != PINNED and spring.joint in missed:
+                distance = length(sub(there, here))
+                there = mix(here, there, min(1.0, self.fraction + step / max(distance, step)))
+                self._late.append((index, there))
+            self._near.append(there)
+
+    def followed(self) -> Placement:
+        """Return the pose on the way in which late points are as near as rotation allows."""
+        pose = self._bent(self._near)
+        return pose if not self._late or self._is_slow(pose) else self._slowed()
+
+    def _slowed(self) -> Placement:
+        """Return a pose in which bones rotate slowly.
+
+        Straight ahead, a hip may be stopped by its feet. So late points go from where the bones
+        take them by themselves, toward their places.
+        """
+        near = [*self._near]
+        for index, _ in self._late:
+            near[index] = None
+        pose = self._bent(near)
+        for _ in range(TRIES):
+            if self._is_slow(pose):
+                break
+            self.fraction *= self._most / _turned(self._start, pose)
+            pose = self._bent(near)
+        alone = [self._springs[index].point_of(pose) for index, _ in self._late]
+        share = 0.0
+        for attempt in range(1, 1 + TRIES):
+            farther = share + 0.5**attempt
+            for (index, there), here in zip(self._late, alone, strict=True):
+                near[index] = mix(here, there, farther)
+            bent = self._bent(near)
+            if self._is_slow(bent):
+                pose, share = bent, farther
+        return pose
+
+    def _is_slow(self, pose: Placement) -> bool:
+        return _turned(self._start, pose) <= NEARLY * self._most
+
+    def _bent(self, places: Sequence[Vec | None]) -> Placement:
+        """Return a pose on the way, bent until points are at their places; None for any."""
+        body, start, end = self._body, self._start, self._end
+        between = Placement(
+            [mix(a, b, self.fraction) for a, b in zip(start.moved, end.moved, strict=True)],
+            [slerp(a, b, self.fraction) for a, b in zip(start.turns, end.turns, strict=True)],
+        )
+        body.place(between)
+        wanted: list[WholeBodyGoal] = []
+        for goal, spring, place in zip(self._goals, self._springs, places, strict=True):
+            bone = goal.joint
+            change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
+            location = None if place is None else body.outward(place)
+            wanted.append(
+                goal._replace(
+                    point=body.outward(spring.point_of(between)),
+                    location=None if goal.location is None else location,
+                    rotation=None if goal.rotation is None else change,
+                    weight=1.0,
+                )
+            )
+        bent = WholeBody(body.bent(between)).solve(wanted)
+        self.steps += bent.steps
+        moved = [scaled(offset, 1.0 / body.size) for offset in bent.moved]
+        final = Placement(
+            [add(a, b) for a, b in zip(between.moved, moved, strict=True)],
+            [quat_product(a, b) for a, b in zip(between.turns, bent.turns, strict=True)],
+        )
+        body.place(final)
+        return final
+
+
+def _turned(earlier: WholeBodyPose | Placement, later: WholeBodyPose | Placement) -> float:
     """Return the largest rotation of a bone or joint between two poses."""
     pairs = [
         *zip(earlier.turns, later.turns, strict=True),
@@ -304,9 +326,9 @@ def _turned(earlier: WholeBodyPose, later: WholeBodyPose | Placement) -> float:
     return max([quat_angle(a, b) for a, b in pairs])
 
 
-def _placed(body: Articulation, moved: Sequence[Vec], turns: Sequence[Quat]) -> Placement:
-    """Return a pose from its joints' displacements and rotations since the drag began."""
-    placement = Placement([scaled(offset, 1.0 / body.size) for offset in moved], list(turns))
+def _placed(body: Articulation, pose: WholeBodyPose) -> Placement:
+    """Return a pose in the space of the search."""
+    placement = Placement([scaled(moved, 1.0 / body.size) for moved in pose.moved], pose.turns)
     body.place(placement)
     return placement
 
@@ -316,26 +338,26 @@ def _posed(
     goals: Sequence[WholeBodyGoal],
     pose: Placement,
     steps: int,
-    aim: WholeBodyPose | None = None,
+    is_turning: bool = False,
 ) -> WholeBodyPose:
     """Return a pose in the space of the body."""
     effort = 0.0
     for joint, turn in zip(body.joints, pose.turns, strict=True):
         vector = quat_log(turn)
         effort += joint.stiffness * dot(vector, vector)
-    offsets: list[Vec] = []
+    misses: list[float] = []
     for goal in goals:
         reached = body.outward(Spring(goal, body, None).point_of(pose))
-        offsets.append(sub(reached, reached if goal.location is None else goal.location))
+        misses.append(0.0 if goal.location is None else length(sub(reached, goal.location)))
     return WholeBodyPose(
         [scaled(moved, body.size) for moved in pose.moved],
         pose.turns,
-        [quat_product(j.rotation, turn) for j, turn in zip(body.joints, pose.turns, strict=True)],
         [body.outward(head) for head in pose.heads],
         pose.axes,
-        offsets,
+        misses,
+        {g.joint for g, miss in zip(goals, misses, strict=True) if miss > SLACK * body.size},
         body.outward(body.center(pose)) if body.mass > 0.0 else None,
         effort,
         steps,
-        aim,
+        is_turning,
     )

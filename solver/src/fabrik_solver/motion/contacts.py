@@ -31,7 +31,7 @@ HURRY: Final = 0.055
 passes over the floor faster than in a walk, and in less time."""
 
 WINDOW: Final = 1.0 / 30.0
-"""How long before and after a frame speed is measured, in seconds: captures jitter."""
+"""The time before and after a frame over which speed is measured, in seconds: captures jitter."""
 
 OUTLIERS: Final = 0.05
 """The fraction of frames that may be below the lowest position: captures have outliers."""
@@ -292,8 +292,8 @@ def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
 
     The floor of a capture drifts along the way, because the captured volume isn't level. The floor
     is as low as the lower of heel and ball gets between two swings. From one stance to the next, it
-    drifts less than the foot rises above it in either step of the stride. A larger change is a step
-    or a cut.
+    drifts less than twice `BALL_HEIGHT`: once for each step of a stride. A larger change is a step
+    on the ground, or a cut.
 
     Args:
         heel: The heel's trajectory.
@@ -327,7 +327,7 @@ def _drifts(
 
 
 def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
-    """Return the spans between peaks of a height that rise and fall by more than ``least``."""
+    """Return the spans between a height's peaks, which rise and fall by more than ``least``."""
     peaks: list[int] = []
     peak = valley = 0
     is_up = True

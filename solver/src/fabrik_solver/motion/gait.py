@@ -36,7 +36,7 @@ class WalkSettings(NamedTuple):
     """How a body walks. Lengths are fractions of each leg's length; times are in frames.
 
     Attributes:
-        threshold: How far from its rest position a foot steps.
+        threshold: The distance from its rest position at which a foot steps.
         step_height: The height of a step.
         duration: The duration of a step; shorter if the body is too fast.
         overshoot: How far ahead of its rest position a foot lands, as a fraction of the threshold.

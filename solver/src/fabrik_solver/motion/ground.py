@@ -250,7 +250,7 @@ def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: in
     """Return the mean of locations around a time, as a smooth function of time.
 
     Args:
-        at: Returns the location at a frame, a multiple of the stride; None if it has none.
+        at: Returns the location at a frame, a multiple of the stride; None if the frame has none.
         time: The time, in frames.
         ease: Half the width of the window in frames, a multiple of the stride.
         stride: How many frames apart the locations are.

@@ -151,7 +151,7 @@ class Gaze:
 
     Attributes:
         ahead: The direction of the gaze.
-        side: The up axis perpendicular to ``ahead``; another axis if there is no up axis.
+        side: The part of the up axis perpendicular to ``ahead``; without one, that of another axis.
         up: The goal direction of the up axis; None uses the smallest rotation.
         local_axis: The look axis in the bone's local space.
         local_side: The axis of `side` in the bone's local space.

@@ -1,6 +1,6 @@
 """Strands of springs, simulated frame by frame; `spring` has the law of a bone."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import Final, NamedTuple, final
@@ -99,7 +99,20 @@ class Strand(NamedTuple):
 
 
 def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int = 0) -> Strand:
-    """Return a strand simulated from its inputs at all frames.
+    """Return a strand simulated from its inputs at all frames; see `simulating`."""
+    work = simulating(instants, rate, mode, beyond)
+    while True:
+        try:
+            next(work)
+        except StopIteration as finished:
+            strand: Strand = finished.value
+            return strand
+
+
+def simulating(
+    instants: Sequence[Instant], rate: float, mode: Mode, beyond: int = 0
+) -> Generator[float, None, Strand]:
+    """Simulate a strand from its inputs at all frames.
 
     Args:
         instants: The inputs, frame by frame.
@@ -109,12 +122,16 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int =
             as in any longer range. A loop doesn't use them: its last frame continues with the
             first.
 
+    Yields:
+        After each second of the motion, the progress from 0 to 1.
+
     Raises:
         ValueError: If the frames are missing, their bones or colliders differ in number, or a space
             is singular.
     """
     count = len(instants) - beyond
-    return _Simulation(instants[:count] if mode.is_loop else instants, rate, mode).run(count)
+    simulation = _Simulation(instants[:count] if mode.is_loop else instants, rate, mode)
+    return simulation.run(count)
 
 
 def simulate_on(
@@ -194,18 +211,19 @@ class _Simulation:
         self.instants = instants
         self.steps = ceil(RATE / rate - 1e-9) if mode.is_steady else 1
         self.tails: list[Tail] = []
+        self._pause = ceil(rate)
         self._parents = [parent_of(instant) for instant in instants]
         self._forms = forms_of(instants)
         self._instant = instants[0]
 
-    def run(self, count: int) -> Strand:
-        """Simulate the first frames; the others are only inputs."""
+    def run(self, count: int) -> Generator[float, None, Strand]:
+        """Simulate the first frames, and yield the progress: the others are only inputs."""
         starts = {0, *self._cuts()}
         cuts = sorted(starts & {*range(1, count)})
         gap = 0.0
         self._start(0)
         if self.mode.is_loop and len(self.instants) > 1:
-            gap = self._run_in(starts)
+            gap = yield from self._run_in(starts)
         size = sum([length(tail.arm) for tail in self.tails])
         strand = Strand([], [], cuts, size, 0.0, 0, gap, [])
         for i in range(count):
@@ -218,6 +236,8 @@ class _Simulation:
             depth = self._depth(i) if self.mode.is_steady else 0.0
             if depth > strand.penetration:
                 strand = strand._replace(penetration=depth, deepest=i)
+            if i % self._pause == 0:
+                yield (i + 1) / count
         return strand
 
     def run_on(self, state: Sequence[Tail], start: int, end: int, starts: set[int]) -> list[float]:
@@ -242,10 +262,11 @@ class _Simulation:
             if i > 0 and (instant.is_reset or i in jumps)
         ]
 
-    def _run_in(self, starts: set[int]) -> float:
+    def _run_in(self, starts: set[int]) -> Generator[float, None, float]:
         """Repeat the cycle until its ends agree; return how far apart they are.
 
-        The strand ends as it started in its parent's space: the character may have walked on.
+        This counts as no progress. The strand ends as it started in its parent's space: the
+        character may have walked on.
         """
         back = carrying(self._parents[-1], self._parents[0])
         size = sum([length(tail.arm) for tail in self.tails]) or 1.0
@@ -254,6 +275,8 @@ class _Simulation:
             start_joints = self._joints()
             for i in range(1, len(self.instants)):
                 self._advance(i, starts)
+                if i % self._pause == 0:
+                    yield 0.0
             for tail in self.tails:
                 tail.carry(back)
             end_joints = self._joints()

@@ -134,7 +134,7 @@ def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> Le
         current: The current lean.
         target: The target lean.
         frames: The time step.
-        time: How many frames most of the difference takes.
+        time: The number of frames in which most of the difference is covered.
     """
     rate = 4.0 / time
     fade = exp(-rate * frames)

@@ -119,7 +119,7 @@ def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
 
 
 def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
-    """Return how far from its leg's root a foot is out of reach."""
+    """Return the distance from its leg's root at which a foot is out of reach."""
     return (LOSE - settings.bob) * leg.reach
 
 

@@ -32,7 +32,7 @@ FLAT: Final = 0.02
 """Maximum height difference between the points of a flat sole, in leg lengths."""
 
 FLAT_SHARE: Final = 0.1
-"""Minimum fraction of samples with a flat sole to determine the floor from these.
+"""Minimum fraction of samples with a flat sole for these to determine the floor.
 
 The tip of a pitched foot is only estimated, and may be far below the floor."""
 

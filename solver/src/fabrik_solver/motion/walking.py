@@ -316,7 +316,7 @@ class StepPlanner:
             self._begin_step(substep, stepping_along(members, substep, self.settings))
             return
         # Groups must not step together. So each gets a part of the time until the next substep,
-        # which may be a short one.
+        # which may be shorter.
         interval = min(substep.passed, 1.0 / MOST) / len(groups)
         for turn, group in enumerate(groups):
             lift, land = substep.time + turn * interval, substep.time + (turn + 1) * interval

@@ -1,7 +1,5 @@
 """Bytes that are not as they were stored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import strategies as st

@@ -1,10 +1,10 @@
 """Skeletons of creatures: `creatures.toml` has their joints, and what is to be recognized."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from outline import bones_of
 
 from fabrik_solver.core.vectors import Vec
 
@@ -52,22 +52,25 @@ def joints_of(text: str) -> tuple[list[Joint], dict[str, Vec]]:
     """Return the bones of a text, parents first, and where bones end that stand on their tails."""
     joints: list[Joint] = []
     tails: dict[str, Vec] = {}
-    above: list[str] = []
-    for row in text.strip("\n").split("\n"):
-        name, *numbers = row.split()
-        del above[len(row) - len(row.lstrip()) :]
-        parent = above[-1] if above else ""
-        above.append(name)
-        if not numbers:
+    names: list[str] = []
+    for bone, above in bones_of(text):
+        head, _, tail = bone.partition(" > ")
+        name, *place = head.split()
+        parent = names[above] if above >= 0 else ""
+        names.append(name)
+        if not place:
             continue  # The bone of the human on which a thing is.
-        x, y, z = map(float, numbers)
         for letter, sign in LETTERS if "*" in parent + name else (("", 1),):
             full = [one.replace("*", f".{letter}") for one in (name, parent)]
-            if name == ">":
-                tails[full[1]] = (sign * x, y, z)
-            else:
-                joints.append((full[0], full[1], (sign * x, y, z)))
+            joints.append((full[0], full[1], _placed(place, sign)))
+            if tail:
+                tails[full[0]] = _placed(tail.split(), sign)
     return joints, tails
+
+
+def _placed(place: list[str], sign: int) -> Vec:
+    x, y, z = map(float, place)
+    return (sign * x, y, z)
 
 
 def _limbs(rows: list[str]) -> set[tuple[str, int, tuple[str, ...], str]]:

@@ -4,13 +4,13 @@
 the joints are placed by us.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from math import cos, radians, sin
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from outline import bones_of
 
 from fabrik_solver.core.vectors import Vec, add, length, mix, scaled, sub
 
@@ -71,20 +71,24 @@ class Layout(NamedTuple):
     parts: list[tuple[str, str, list[str]]]
 
 
+def _sides(row: dict[str, Any]) -> tuple[str, str]:
+    left, right = row.get("sides", ("L", "R"))
+    return left, right
+
+
 def _parts(row: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     spine, head = row["spine"].split(";"), row["head"].split(";")
     found = [("SPINE", spine[-1], spine)]
     for kind in ("ARM", "LEG"):
-        for side, word in zip(row["sides"], WORDS, strict=True):
+        for side, word in zip(_sides(row), WORDS, strict=True):
             *bones, end = row[kind.lower()].replace("*", side).replace("$", word).split(";")
             found.append((kind, end, bones))
     return [*found, ("HEAD", head[-1], head)]
 
 
 def _layout(row: dict[str, Any]) -> Layout:
-    left, right = row["sides"]
     space = FBX if row.get("is_fbx") else PLAIN
-    return Layout(row["bones"], (left, right), row["hang"], space, _parts(row))
+    return Layout(row["bones"], _sides(row), row.get("hang", 0.0), space, _parts(row))
 
 
 _ROWS = tomllib.loads((Path(__file__).parent / "people.toml").read_text(encoding="utf-8"))
@@ -116,15 +120,13 @@ class Joint(NamedTuple):
 def joints_of(layout: Layout, joints: Joints) -> list[Joint]:
     """Return the bones of a family, parents first, for a figure."""
     found: list[Joint] = []
-    above: list[list[tuple[str, Vec]]] = []  # Of each level, for left and right.
-    for line in layout.text.strip("\n").split("\n"):
-        name, _, where = line.strip().partition(" @")
-        depth = len(line) - len(line.lstrip())
-        del above[depth:]
+    pairs: list[list[tuple[str, Vec]]] = []  # Of each bone, for left and right.
+    for bone, above in bones_of(layout.text):
+        name, _, where = bone.partition(" @")
         pair: list[tuple[str, Vec]] = []
         for i, sign in enumerate((1, -1)):
             side_name = name.replace("*", layout.sides[i]).replace("$", WORDS[i])
-            parent, place = above[-1][i] if above else ("", (0.0, 0.0, 0.0))
+            parent, place = pairs[above][i] if above >= 0 else ("", (0.0, 0.0, 0.0))
             side = sign if side_name != name else 0
             if where:
                 place = _place(where, side or 1, joints)
@@ -133,7 +135,7 @@ def joints_of(layout: Layout, joints: Joints) -> list[Joint]:
             pair.append((side_name, place))
             if i == 0 or side:
                 found.append(Joint(side_name, parent, side, place))
-        above.append(pair)
+        pairs.append(pair)
     return found
 
 

@@ -6,8 +6,6 @@ supported by one family alone would otherwise run away. With `--held-out` it als
 tenth of the families, and counts there. It needs numpy.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence

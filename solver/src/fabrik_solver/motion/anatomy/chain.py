@@ -173,8 +173,8 @@ def _kind(parts: Sequence[str]) -> str:
 def is_hand(figure: Figure, bone: int) -> bool:
     """Return whether a bone carries only fingers.
 
-    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers don't
-    branch, end in a row, and lead in the hand's direction. A single thumb may lead elsewhere.
+    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers end
+    in a row without branching, and lead in the hand's direction. A single thumb may lead elsewhere.
     """
     # This is called for each finger, and a face may have hundreds of joints that could be fingers.
     cached = figure.hands.get(bone)

@@ -117,7 +117,7 @@ def stays_high(pair: Pair) -> float:
 
 
 def is_lifted(pair: Pair) -> float:
-    """Raised forelegs with feet next to standing legs are arms (a T-rex)."""
+    """Forelegs whose feet are raised, next to standing legs, are arms (a T-rex)."""
     has_foot = pair.lower.find(("FOOT", "HAND"), 2) >= 0
     if pair.kind != "LEG" or not has_foot or pair.lift <= 0.5:
         return 0.0

@@ -549,7 +549,7 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
 
 
 def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
-    """Return the limbs that names stand for, each with its side, and front or hind."""
+    """Return the limbs named by at least two bones, with their side, and front or hind."""
     count: dict[tuple[str, int, tuple[str, ...]], int] = {}
     for words in map(words_of, names):
         part = part_of(words)

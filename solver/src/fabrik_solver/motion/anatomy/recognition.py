@@ -241,7 +241,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first trunk bone named only as a head, otherwise also as one; -1 for none."""
+    """Return the first trunk bone named as a head, preferably as nothing else; -1 for none."""
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}

@@ -53,8 +53,8 @@ TIPS_MIN: Final = 4
 give equal ones to twins, but not to all legs."""
 
 SPRAWLING: Final = 6
-"""With at least this many legs, like insects, they count as standing however far they sprawl. On
-one bone they form a row."""
+"""Minimum number of legs, as in insects, that count as standing however far they sprawl. On one
+bone they form a row."""
 
 LOW: Final = 0.15
 """Maximum height of a point that still reaches the floor, as a fraction of the figure's height.
