@@ -48,12 +48,12 @@ FASTEST = 25.0
 rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
 foot about twice that."""
 
-SWING = 0.4
-"""The assumed duration of a swing that starts or ends outside the clip, in seconds. A swing is 40 %
-of a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second."""
-
 STRIDE = 1.0
 """The assumed duration of a stride, in seconds: a knee bends at least once in it."""
+
+SWING = 0.4 * STRIDE
+"""The assumed duration of a swing that starts or ends outside the clip, in seconds (Perry, “Gait
+Analysis”, 1992)."""
 
 
 class GroundOffset(NamedTuple):
@@ -208,10 +208,16 @@ class FootClip:
         return self._smoothed(self._bends, time, 0.5)
 
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
-        """Return the mean of axes around a time, over this many strides."""
+        """Return the mean of axes around a time, over this many strides within the clip.
+
+        Near an end of the clip, they are the nearest whole ones: overextended at its end, a knee
+        would turn backward.
+        """
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED * rate))
         ease = stride * max(2, round(strides * STRIDE * rate / stride))
+        middle = 0.5 * (self.first + self.last)
+        time = max(min(time, max(middle, self.last - ease)), min(middle, self.first + ease))
         return shape.smoothed(axes.__getitem__, time, ease, stride)
 
     def _bend(self, frame: int) -> Vec | None:

@@ -417,6 +417,27 @@ def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees() -> None:
     assert max(bends(after["FootL"])[around]) < 0.2 * max(bends(before["FootL"])[around])
 
 
+def test_knee_that_is_overextended_as_the_clip_ends_bends_as_in_the_strides_before() -> None:
+    from addon.features.ground.settings import ground_settings
+    from addon.features.ground.stances import ClipInput, FootClip
+    from addon.settings.properties import settings
+    from fabrik_solver import WHOLE
+    from fabrik_solver.core.vectors import dot, scaled
+
+    rig = captured()
+    put_on(rig, plane(), "Hips")
+    chain: Any = planned(rig)[0]
+    ground = ground_settings(settings(rig).constraints[chain.item])
+    contact_track, _ = chain.goal_source.contact_track(chain, ground, 1.0)
+    inputs = ClipInput((0.0, 0.0, 1.0), 0.0, 0.0, 0.1, dict.fromkeys((-1, 0), WHOLE), has_toes=True)
+    samples = contact_track.track.samples
+    last = len(samples) - 1
+    before = FootClip(contact_track, inputs).flexion(0.5 * last)
+    for i in range(last - round(0.8 * contact_track.track.rate), last + 1):
+        samples[i] = samples[i]._replace(flexion=scaled(before, -0.5))
+    assert dot(FootClip(contact_track, inputs).flexion(last), before) > 0.0
+
+
 def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it() -> None:
     from addon.features.ground.goal import found_floor
 
