@@ -87,8 +87,8 @@ def _awaits_parent(snapshot: Snapshot, chain: ChainPlan) -> bool:
     """Return whether a constraint on top of a strand still has to pose the bones above it."""
     rig, posed = chain.rig, snapshot.plan.posed[chain.rig.uid]
     above = rig.chain_up(chain.root_parent) if chain.root_parent >= 0 else ()
-    pose = snapshot.poses[rig.uid]
-    return any([bone in posed and pose.rotation(bone) is None for bone in above])
+    waiting = [bone for bone in above if bone in posed]
+    return (None, None, None) in snapshot.poses[rig.uid].beneath(waiting)
 
 
 class _Change(NamedTuple):
