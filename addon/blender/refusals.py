@@ -6,6 +6,7 @@ from typing import cast
 
 import bpy
 
+from .access import is_edited
 from .animation import active_holder
 from .errors import ProblemError
 from .messages import msg
@@ -34,7 +35,7 @@ def joints_problem(ob: bpy.types.Object) -> str:
 def rest_problem(armature: bpy.types.Object) -> str:
     """Return why an armature object doesn't show its pose; empty if it does."""
     data = cast("bpy.types.Armature", armature.data)
-    if armature.mode != "EDIT" and data.pose_position != "REST":
+    if not is_edited(armature) and data.pose_position != "REST":
         return ""
     return msg(
         "“{armature}” is in rest position: leave Edit Mode, or switch the armature to Pose "

@@ -46,6 +46,11 @@ class PlanView(Protocol):
     """The part of the plan that motions may use."""
 
     @property
+    def posed(self) -> Mapping[int, Collection[int]]:
+        """By armature, the bones that constraints pose."""
+        ...
+
+    @property
     def moved(self) -> Mapping[int, Collection[int]]:
         """By armature, the bones that constraints pose, and their descendants."""
         ...

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...blender.access import pose_bones, rest_bone
+from ...blender.access import is_edited, pose_bones, rest_bone
 from ...blender.messages import msg, shown
 from ...settings.joint_limits import joint_problem
 from ...settings.joints import FabrikJoint
@@ -17,7 +17,7 @@ from ...ui.registering import registering
 def shown_bone(context: bpy.types.Context) -> Any:
     """Return the pose bone that the panels show; None without one."""
     ob = context.object
-    if ob is None or ob.type != "ARMATURE" or ob.pose is None or ob.mode == "EDIT":
+    if ob is None or ob.type != "ARMATURE" or ob.pose is None or is_edited(ob):
         return None
     armature: Any = ob.data
     # A bone may be pinned in the Properties editor.

@@ -29,7 +29,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.core.vectors import unit as normalized
 
-from ...blender.access import pose_bones
+from ...blender.access import is_edited, pose_bones
 from ...blender.moving import place_of
 from ...blender.rotation import quaternion
 from ...blender.skeleton import Skeleton, matrix_frame, rest_of, vector
@@ -104,7 +104,7 @@ class ShownRig:
     ) -> ShownRig | None:
         """Return an armature if it is visible and not in Rest Position or Edit Mode."""
         depsgraph = layer.depsgraph
-        if depsgraph is None or armature.mode == "EDIT":
+        if depsgraph is None or is_edited(armature):
             return None
         if not armature.visible_get(view_layer=layer, viewport=cast(Any, viewport)):
             return None

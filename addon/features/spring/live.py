@@ -66,7 +66,7 @@ def live_rotations(
     recording = recordings_of(chain.rig.object).get(simulation.owner)
     if recording is None or recording.result.blob != record.blob:
         return None
-    if snapshot.time not in record.frames:
+    if snapshot.time not in record.frames or _awaits_parent(snapshot, chain):
         return None
     frame = int(snapshot.time) - record.start
     try:
@@ -81,6 +81,14 @@ def live_rotations(
     except (ProblemError, ValueError, ArithmeticError):
         return None  # Simulating reports what is wrong.
     return tuple(rotations) if all(map(isfinite, rotations)) else None
+
+
+def _awaits_parent(snapshot: Snapshot, chain: ChainPlan) -> bool:
+    """Return whether a constraint on top of a strand still has to pose the bones above it."""
+    rig, posed = chain.rig, snapshot.plan.posed[chain.rig.uid]
+    above = rig.chain_up(chain.root_parent) if chain.root_parent >= 0 else ()
+    waiting = [bone for bone in above if bone in posed]
+    return (None, None, None) in snapshot.poses[rig.uid].beneath(waiting)
 
 
 class _Change(NamedTuple):

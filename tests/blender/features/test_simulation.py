@@ -678,6 +678,14 @@ def test_rest_pose_is_not_simulated(rig):
     refuses(bpy.ops.fabrik.simulate, "“Rig” is in rest position")
 
 
+def test_a_rig_whose_bones_are_edited_through_another_is_not_simulated(rig):
+    other = rigs.link(bpy.data.objects.new("Other", rig.data))
+    rigs.activate(other, "EDIT")
+    bpy.context.view_layer.objects.active = rig
+    assert rig.mode == "OBJECT"
+    refuses(bpy.ops.fabrik.simulate, "“Rig” is in rest position")
+
+
 def test_one_frame_may_be_simulated(rig):
     rig.fabrik.simulation.frame_start = rig.fabrik.simulation.frame_end = 20
     simulate(rig)
