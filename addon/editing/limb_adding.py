@@ -184,7 +184,7 @@ def _build(
 def _reach_for(
     armature: bpy.types.Object, indices: Sequence[int], target: bpy.types.Object | None
 ) -> None:
-    """Replace the Empties that were added as targets of constraints by a target, if there is one.
+    """Use a target, if there is one, in place of Empties that were added for constraints.
 
     They were needed to keep the pose until now, so that poles and hinges suit it.
     """
