@@ -109,7 +109,7 @@ class Curves:
         return lists
 
     def restrict(self, only: Collection[tuple[str, int]]) -> None:
-        """Index these channels of bones from now on, unless they are restricted to them already."""
+        """Index only these channels of bones from now on."""
         if only is not self._only:
             self._only = only
             self.forget()

@@ -380,7 +380,7 @@ def add_limb(
 
 
 def add_to(armature: bpy.types.Object, limb: Limb, is_oriented: bool) -> FabrikConstraint:
-    """Add a constraint to a limb as `with_ends` returns it, whose end may be its target."""
+    """Add a constraint to a limb that `with_ends` returned; the limb's end may be the target."""
     tip = limb.tip(is_oriented)
     return add_reaching(armature, limb) or add_limb(
         armature, tip, len(limb.bones), tip == limb.hand
