@@ -119,7 +119,7 @@ class KeptBody(PrePassBone):
     _found: tuple[Locks, dict[int, BoneFacts]] | None = None
 
     def __post_init__(self) -> None:
-        """Let it rotate all joints, and move the first bone unless that is fixed."""
+        """Rotate all joints, and move the first bone if it may move."""
         super().__post_init__()
         self.bones = [*self.within]
         self.ranges = ranges_of(self.bones)
