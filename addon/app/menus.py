@@ -18,7 +18,7 @@ from .keymap import PIE
 
 
 class FABRIK_MT_motion(bpy.types.Menu):
-    """Constraints that move a chain without a target, and walks."""
+    """The menu of motion to add: look-ats, ropes, free chains, waves, springs and walks."""
 
     bl_label = "Add Motion"
     bl_description = "Add a look-at, rope, free chain, wave, spring or walk"

@@ -27,8 +27,8 @@ def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -
     """Copy the animated values of an evaluated object to its original.
 
     Blender flushes them only in the window's depsgraph. In any other depsgraph, writing a channel
-    makes it copy the whole original to the evaluated object again. It doesn't evaluate the
-    animation then, and shows the original's values.
+    makes Blender copy the whole original to the evaluated object again. Blender doesn't evaluate
+    the animation then, and shows the original's values.
 
     Returns:
         The values that differed.

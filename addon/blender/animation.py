@@ -308,7 +308,7 @@ def ensure_channelbag(ob: bpy.types.Object) -> Any:
 
 
 def copy_action(ob: bpy.types.Object, name: str) -> None:
-    """Replace an object's active action by a copy; without an action, create one."""
+    """Replace an object's active action with a copy; without an action, create one."""
     data: Any = ob.animation_data or ob.animation_data_create()
     if data.action is None:
         data.action = bpy.data.actions.new(name)

@@ -65,7 +65,7 @@ def _align_axes(column: Numbers) -> None:
 
 
 def _align_eulers(column: Numbers, order: str, fixed: Numbers) -> None:
-    """Replace each set of Euler angles by the equivalent set nearest to the previous one."""
+    """Replace each set of Euler angles with the equivalent set nearest to the previous one."""
     middle = "XYZ".index(order[1])
     previous = column[0].astype(np.float64)
     for row in column[1:]:

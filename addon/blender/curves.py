@@ -109,7 +109,7 @@ class Curves:
         return lists
 
     def restrict(self, only: Collection[tuple[str, int]]) -> None:
-        """Index these channels of bones from now on, unless they are restricted to them already."""
+        """Index only these channels of bones from now on."""
         if only is not self._only:
             self._only = only
             self.forget()
@@ -244,7 +244,7 @@ class Sampler:
 class MutedCopy(NamedTuple):
     """F-curves that are muted in a depsgraph's copy of an action, for a single evaluation.
 
-    When the action is edited or undone, Blender replaces the copy by a new one without these mutes.
+    When the action is edited or undone, Blender makes a new copy, without these mutes.
 
     Attributes:
         object: The animated object.

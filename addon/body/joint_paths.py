@@ -98,7 +98,7 @@ class JointPaths:
 
 
 def _short_of(positions: np.ndarray, joints: np.ndarray) -> np.ndarray:
-    """Return the distances of positions from the end of a bone, or from its line beyond the end.
+    """Return the distances of positions from the ray that continues a bone beyond its end.
 
     ``positions`` are heads of other bones at each frame, in the space of the bone. ``joints`` are
     the assumed ends of the bone for each of them.

@@ -97,7 +97,7 @@ def refuse_uneditable(armature: bpy.types.Object) -> None:
 
 @contextmanager
 def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
-    """Yield an armature's edit bones, and restore the active object and its mode afterwards.
+    """Yield an armature's edit bones, and restore the active object and its mode afterward.
 
     Both objects may be hidden.
     """

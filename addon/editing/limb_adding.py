@@ -184,7 +184,7 @@ def _build(
 def _reach_for(
     armature: bpy.types.Object, indices: Sequence[int], target: bpy.types.Object | None
 ) -> None:
-    """Replace the Empties that were added as targets of constraints by a target, if there is one.
+    """Use a target, if there is one, in place of Empties that were added for constraints.
 
     They were needed to keep the pose until now, so that poles and hinges suit it.
     """
@@ -380,7 +380,7 @@ def add_limb(
 
 
 def add_to(armature: bpy.types.Object, limb: Limb, is_oriented: bool) -> FabrikConstraint:
-    """Add a constraint to a limb as `with_ends` returns it, whose end may be its target."""
+    """Add a constraint to a limb that `with_ends` returned; the limb's end may be the target."""
     tip = limb.tip(is_oriented)
     return add_reaching(armature, limb) or add_limb(
         armature, tip, len(limb.bones), tip == limb.hand

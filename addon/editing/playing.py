@@ -1,4 +1,4 @@
-"""Playing a scene's frames, and restoring the scene afterwards."""
+"""Playing a scene's frames, and restoring the scene afterward."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def staged(
 
     Other objects are disabled in viewports, and only evaluated if something visible depends on
     them: a character's meshes would otherwise cost more than everything else. Selection and
-    visibility are restored afterwards.
+    visibility are restored afterward.
 
     Args:
         layer: The view layer to evaluate.
@@ -251,7 +251,7 @@ class _FkPose:
 def returning(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, in_any_case: bool = False
 ) -> Iterator[None]:
-    """Restore the current frame afterwards, and after an error also unkeyed values.
+    """Restore the current frame afterward, and after an error also unkeyed values.
 
     At a frame change, Blender sets animated channels from their animation, so their unkeyed changes
     are lost.

@@ -115,7 +115,7 @@ class Early:
         """Return the armatures that can't be solved ahead, as meshes they use may change.
 
         A mesh that changed since the last frame is expected to change again. This only saves work:
-        the evaluated meshes are compared afterwards.
+        the evaluated meshes are compared afterward.
 
         Args:
             rigs: Armatures.
@@ -285,17 +285,17 @@ def _cached_pose(
 
 
 def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> None:
-    """Write the composed values of an armature that its animation doesn't overwrite.
+    """Write those composed values of an armature that its animation won't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
-    evaluates the animation, and this is noticed afterwards.
+    evaluates the animation; if it does, this is noticed afterward.
 
     Args:
         runs: The session's runs.
         uid: The armature.
         is_new: Whether the values differ from those composed before; None if none were composed
             for this evaluation.
-        coming: The evaluation.
+        coming: The coming evaluation.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]

@@ -413,7 +413,7 @@ def after_edits_of_others(
 def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
     """Evaluate with only these update handlers, as Blender uses none after handlers.
 
-    They see the updates; afterwards these aren't listed.
+    They see the updates; afterward, these aren't listed.
     """
     pre: list[Any] = bpy.app.handlers.depsgraph_update_pre
     post: list[Any] = bpy.app.handlers.depsgraph_update_post

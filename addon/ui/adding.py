@@ -127,7 +127,7 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     if context.mode != "POSE":
         return msg("Enter Pose Mode and click {active}", active=active)
     if context.active_pose_bone is None:
-        return msg("Click {active} to make it active", active=active)
+        return msg("No active bone: click {active}", active=active)
     return ""
 
 
@@ -220,7 +220,7 @@ class MakingControls(Parenting, Working):
     def make_controls(
         self, armature: bpy.types.Object, indices: Sequence[int], old_uids: Collection[int]
     ) -> None:
-        """Replace Empties that were added for constraints by control bones, and select those.
+        """Put control bones in place of Empties that were added for constraints, and select them.
 
         If the body is lifted, new controls are moved down to where the body is animated.
 

@@ -20,7 +20,11 @@ MIN_SLICE, MAX_SLICE = 0.05, 0.5
 
 
 def advance(work: Generator[float, None, Any], seconds: float) -> float:
-    """Do work for a time, and return its progress; it raises StopIteration at its end."""
+    """Do work for a time, and return its progress.
+
+    Raises:
+        StopIteration: When the work is done.
+    """
     end = perf_counter() + seconds
     done = next(work)
     while perf_counter() < end:

@@ -81,7 +81,7 @@ def replaced(output: Path) -> Iterator[Path]:
     draft = target.with_name(DRAFT.format(checksum, ".blend"))
     refuse_long_path(draft)
     try:
-        # Fail before the work, not afterwards.
+        # Fail before the work, not afterward.
         with _locked(target.with_name(DRAFT.format(checksum, ".lock")), output):
             _clear(draft)
             try:

@@ -216,7 +216,7 @@ def _use_bones(
     holder: bpy.types.Object,
     parent: Parent,
 ) -> None:
-    """Replace the Empties that are targets and poles by bones of an armature."""
+    """Replace targets and poles that are Empties with bones of an armature."""
     indices = [cast(int, index_of(armature, part)) for part in parts]
     use_bones(armature, indices, holder, parent=parent)
     for part, index in zip(parts, indices, strict=True):

@@ -120,7 +120,7 @@ class ShotSimulation:
 
 
 def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
-    """Replace missing poses by the previous pose or, at the start, by the first one."""
+    """Replace missing poses with the previous pose or, at the start, with the first one."""
     last = next((pose for pose in poses if pose is not None), None)
     if last is None:
         last = StoredPose(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))

@@ -93,7 +93,7 @@ def _in_foot(body: Body, bone: str, point: Vector, foot: str, toe: str, neutral:
 
 
 def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, RestSole]:
-    """Return the soles of feet that can get a roll and have none, by index of their constraints."""
+    """Return the soles of feet without a roll that can get one, by index of their constraints."""
     items: Any = settings(armature).constraints
     soles = {
         index: sole_of(armature, items[index].bone)

@@ -103,12 +103,12 @@ class GaitPlan:
     stand: dict[int, Matrix] = field(default_factory=dict)
 
     def at_rest(self, bone: int) -> Matrix:
-        """Return a standing bone's matrix, in armature space."""
+        """Return a bone's matrix in the standing pose, in armature space."""
         rest = self.rig.rest(bone)
         return self.stand.get(bone, rest.matrix_local)
 
     def head_at_rest(self, bone: int) -> Vec:
-        """Return a standing bone's head, in armature space.
+        """Return a bone's head in the standing pose, in armature space.
 
         The matrix's translation differs in its last digits, and stored histories depend on those.
         """
@@ -369,7 +369,7 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
     find_foot(chain)
     if chain.goal_source is not None:
         raise ProblemError(
-            "“{name}” is already driven by On the Ground: disable it, or remove the leg", name=name
+            "“{name}” already uses On the Ground: disable it, or remove the leg", name=name
         )
     above = plan.rig.chain_up(chain.bones[0])[:-1]
     if plan.body in chain.bones:

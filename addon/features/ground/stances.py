@@ -97,7 +97,7 @@ class ClipInput(NamedTuple):
         up: The unit vector up, in world space.
         floor: The height of the animation's floor along it, from the world's origin.
         rest: The height of that floor above the armature's origin.
-        lock_time: How long a foot blends into its lock before a contact, and out of it afterwards.
+        lock_time: How long a foot blends into its lock before a contact, and out of it afterward.
         frames: The transforms of the track's grounds, by index.
         has_toes: Whether the foot has toes, and so rolls off about their joint.
     """

@@ -96,7 +96,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         if self.parent == "ACTIVE":
             active: Any = context.active_pose_bone
             if active is None:
-                raise ProblemError("Click the bone that becomes the parent to make it active")
+                raise ProblemError("No active bone: click the new parent")
             return Holder(active.id_data, active.name)
         return Holder(armature, self._part(armature, tip))
 

@@ -45,7 +45,7 @@ class FollowingPole(PrePassBone):
     is_known_ahead: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Let it be moved as well as rotated."""
+        """Let the pole be moved as well as rotated."""
         super().__post_init__()
         self.more = [self.rig.slot(LOCATION, self.bone)]
 
@@ -66,10 +66,10 @@ class FollowingPole(PrePassBone):
         return FollowInput(channels, _parent(snapshot, rig, self.bone), moved, fraction)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return its rotation and location.
+        """Return the pole's rotation and location.
 
         Raises:
-            ProblemError: If its parent has zero scale.
+            ProblemError: If the pole's parent has zero scale.
         """
         assert isinstance(inputs, FollowInput)
         bone, parent = self.rig.bone(self.bone), inputs.parent

@@ -16,7 +16,7 @@ from ...ui.sections import SECTIONS, Section
 from .adding import add_look, empty_ahead, looking_bone, refuse_tracked
 from .look import look_of
 
-TIP_NAME = msg("the bone that looks")
+TIP_NAME = msg("the bone that should look at the target")
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:

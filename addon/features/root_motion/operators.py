@@ -76,7 +76,7 @@ class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
     bl_idname = "fabrik.root_motion_add"
     bl_label = "Root Motion from Feet"
     bl_description = (
-        "Make an in-place walk or run travel, so that its feet don't slide. The legs are "
+        "Make an in-place walk or run cycle travel, so that the feet don't slide. The legs are "
         "recognized automatically"
     )
 

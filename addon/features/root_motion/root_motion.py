@@ -93,7 +93,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
         old, new = (slides_of(steps, motion, stances) for motion in ([STILL] * len(path), path))
         if max(new, default=0.0) >= max(old, default=0.0):
             raise ProblemError(
-                "No travel reduces the sliding of the feet of “{armature}”: assign the action of "
+                "Root motion can't reduce the foot sliding of “{armature}”: assign the action of "
                 "a walk or run cycle",
                 armature=armature.name,
             )

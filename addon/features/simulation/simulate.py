@@ -186,7 +186,7 @@ def _passes(
 
 
 def _computed(runs: list[_Run]) -> Generator[float, None, None]:
-    """Compute what doesn't have its result yet, and yield the progress."""
+    """Compute the results of what was recorded, and yield the progress."""
     computed = [run.one for run in runs if isinstance(run.one, history.Repeatable)]
     for i, one in enumerate(computed):
         for done in one.compute():

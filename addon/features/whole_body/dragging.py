@@ -584,7 +584,7 @@ class WholeBodyDrag:
         return dist(self.tip_start, self.tip())
 
     def next_pin(self) -> None:
-        """Switch to the next pin of the dragged bone: location, rotation as well, none."""
+        """Pin the dragged bone's location, then its rotation as well, then neither."""
         kind = AFTER[pin_kind(self.object, self.name)]
         for name in self._names:
             set_pin(self.object, name, kind)

@@ -119,7 +119,7 @@ class KeptBody(PrePassBone):
     _found: tuple[Locks, dict[int, BoneFacts]] | None = None
 
     def __post_init__(self) -> None:
-        """Pose all joints, and the location of the first bone if it may move."""
+        """Rotate all joints, and move the first bone if it may move."""
         super().__post_init__()
         self.bones = [*self.within]
         self.ranges = ranges_of(self.bones)

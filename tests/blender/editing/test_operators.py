@@ -607,7 +607,7 @@ def test_buttons_say_why_they_are_gray() -> None:
         refuses(operator, "No constraint")
     enter_pose_mode(rig)
     rig.data.bones.active = None
-    refuses(operators.constraint_add, "Click the tip bone")
+    refuses(operators.constraint_add, "No active bone: click the tip bone")
     rigs.add_constraint(rig, "B1")
     refuses(operators.constraint_move, "only one constraint")
 

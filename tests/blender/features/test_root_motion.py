@@ -517,7 +517,7 @@ class TestRefusing:
             return [move.inverse() for move in travel_of(steps, is_loop, may_turn)]
 
         monkeypatch.setattr(module, "travel_of", wrong)
-        refuses(bpy.ops.fabrik.root_motion_add, "No travel reduces")
+        refuses(bpy.ops.fabrik.root_motion_add, "Root motion can't reduce")
         assert everything(rig) == before
 
     def test_feet_that_something_else_holds_and_all_is_as_it_was(self) -> None:

@@ -525,11 +525,11 @@ def turn_joints(joints: list[Joint], turn: Quat) -> None:
 def clarity(bend: Vec, spread: float, side: Vec, bones: int) -> float:
     """Return how clearly a limb's pose shows its bend direction, from 0 to 1.
 
-    A pose to the limb's preferred side is clear sooner than a pose to the opposite side.
+    A bend toward the preferred side is clear sooner than a bend toward the opposite side.
 
     Args:
-        bend: The direction in which its joints are bent.
-        spread: The sum of their distances from the axis.
+        bend: The direction in which the limb's joints are bent.
+        spread: The sum of the joints' distances from the axis.
         side: The unit vector of the preferred side.
         bones: The number of bones.
     """

@@ -182,7 +182,7 @@ def _led(posture: Posture, goal: Goal) -> Goal:
 class BodyInstant(Instant):
     """A body at a frame; see `pose_body` for the arguments.
 
-    All influences are treated as 1, because they blend the path with the FK pose afterwards.
+    All influences are treated as 1, because they blend the path with the FK pose afterward.
     """
 
     __slots__ = ("_arms", "_body", "_pulls", "_size")

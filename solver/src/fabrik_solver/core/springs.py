@@ -250,8 +250,8 @@ class Stiffness:
     def add_tension(self, force: Vec, arm: Vec) -> None:
         """Add the second derivative of the energy of a force that pulls at the far end of a bone.
 
-        Unless the force is along the bone, it is negative for some rotations. Only its positive
-        part is added, which bounds it from above.
+        Unless the force is along the bone, the derivative is negative for some rotations. Only its
+        positive part is added, which is an upper bound.
 
         Args:
             force: The force.

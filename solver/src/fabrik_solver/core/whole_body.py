@@ -203,10 +203,10 @@ class WholeBody:
 
 @final
 class Way:
-    """The way from a pose to a later one, in the space of the search.
+    """The path from a pose to a later one, in the space of the search.
 
     Attributes:
-        fraction: The part of it by which bones rotate now.
+        fraction: How far along it the bones have rotated, from 0 to 1.
         steps: The number of Newton steps.
     """
 

@@ -162,7 +162,7 @@ def contacts_of(
 
 
 def _roll_turned(kinds: list[str], turns: Sequence[Quat], least: int) -> None:
-    """Let a flat foot roll on its ball until it is at a steady angle, and again afterwards."""
+    """Let a flat foot roll on its ball until it is at a steady angle, and again afterward."""
     for first, last in runs(kinds, FLAT):
         begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
         if end - begin < least:

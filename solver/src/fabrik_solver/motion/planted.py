@@ -422,7 +422,7 @@ def blend_of(
     """Return the offset between two locks: the smoothest curve that stays near zero.
 
     Args:
-        offset: Returns the offset at a frame of a lock.
+        offset: A function that returns the offset at a frame of a lock.
         previous: First and last frame of the previous lock, if any.
         following: First and last frame of the next lock, if any.
         last: The last frame of the clip.

@@ -82,10 +82,10 @@ class Strand(NamedTuple):
         joints: Its joints at each frame, root first, in simulation space.
         cuts: The indices of the frames at which it starts again.
         size: Its length at the first frame.
-        penetration: How deep a tail is in colliders at most. VRM's rule ignores this.
+        penetration: The largest depth of a tail in colliders. VRM's rule ignores this.
         deepest: The index of the frame with the deepest penetration.
         gap: The distance between the ends of a loop, as a fraction of the strand's length.
-        states: The state of its bones at each frame, from which the simulation can go on.
+        states: The state of its bones at each frame, from which the simulation can continue.
     """
 
     rotations: list[list[float]]

@@ -46,7 +46,7 @@ def arc_over(
     """Return the arc of least acceleration between two footholds that clears the obstacles.
 
     An obstacle next to a foothold would need a very high arc. Instead the foot rises before it
-    moves ahead, or comes down afterwards, and moves ahead in less time.
+    moves ahead, or comes down afterward, and moves ahead in less time.
 
     Args:
         cast: Casts a ray.
