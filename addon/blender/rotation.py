@@ -266,8 +266,7 @@ class PoseChannels:
         if self._rows is None or channel in self.buffers:
             return gather(self.buffer(channel, group.size), group.ranges, group.size)
         owners = self._few_bones
-        values = [getattr(owners[bone], channel)[:] for bone in group.bones]
-        return array("f", [*chain.from_iterable(values)]).tobytes()
+        return _values_of([owners[bone] for bone in group.bones], channel)
 
     def has(self, bone: int) -> bool:
         """Return whether columns contain the values of a bone."""
@@ -286,6 +285,11 @@ class PoseChannels:
         if self._rows is None or bone in self._rows.chosen:
             return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
         return [*getattr(self._owner(bone), channel)[:]]
+
+
+def _values_of(bones: Iterable[Any], channel: str) -> bytes:
+    """Return the values of a channel of pose bones, each read on its own, as bytes."""
+    return array("f", [*chain.from_iterable([getattr(b, channel)[:] for b in bones])]).tobytes()
 
 
 ZERO = 2.0**-150
@@ -354,10 +358,9 @@ class PatchedChannels(PatchedRows):
         rows = self._counting
         if rows is None:
             return super().of(group)
-        channel, owners = group.channel, [rows.find(self.bones, bone) for bone in group.bones]
-        values = [getattr(owner, channel)[:] for owner in owners]
-        present = array("f", [*chain.from_iterable(values)]).tobytes()
-        return group.patched(present, self._patches(channel, group.size))
+        owners = [rows.find(self.bones, bone) for bone in group.bones]
+        values = _values_of(owners, group.channel)
+        return group.patched(values, self._patches(group.channel, group.size))
 
     @cached_property
     def _all_modes(self) -> array[int]:

@@ -250,9 +250,9 @@ def is_for_ik(control: str) -> bool:
     return "_ik" in control and not control.startswith(MECHANISM)
 
 
-def use_fk(armature: bpy.types.Object, switches: Collection[str], share: float = 1.0) -> None:
-    """Switch limbs to FK, or with a share of 0 to IK, by the bones that have their switches."""
+def use_fk(armature: bpy.types.Object, switches: Collection[str], value: float = 1.0) -> None:
+    """Set the switches of limbs, by their bones: 1 is FK, 0 is IK."""
     for switch in switches:
-        cast(Any, pose_bones(armature)[switch])[SWITCH] = share
+        cast(Any, pose_bones(armature)[switch])[SWITCH] = value
     if switches:
         armature.update_tag()

@@ -29,6 +29,7 @@ from ..body.rigify import (
     switched_below,
     use_fk,
 )
+from ..plan.deferred import store_name
 from ..settings.properties import followed_bone, settings
 from .animated_frames import animated_frames
 from .playing import go_to, returning, updated
@@ -122,7 +123,7 @@ def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> 
     bones: Any = pose_bones(armature)
     for state in states:
         for name in (state.switch, *state.poses, *state.visible):
-            bones[name].fabrik_name = name  # By which it is found if renamed.
+            store_name(bones[name])
         for name in state.visible:
             hiding(armature, name).hide = True
 

@@ -183,6 +183,12 @@ def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
                 item.bone = new_names[item.bone]
 
 
+def store_name(bone: Any) -> None:
+    """Store a bone's name in it, by which it is found if it is renamed."""
+    bone.fabrik_name = bone.name
+    part(DeferredWrites).storing.pop(bone.id_data.session_uid, None)
+
+
 def has_copied_names(armature: bpy.types.Object) -> bool:
     """Return whether bones stored names of other bones, as pasted ones do.
 

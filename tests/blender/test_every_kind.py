@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import bpy
 import kinds
@@ -167,13 +168,22 @@ def test_its_scene_shows_the_same_in_another_file(
         assert rigs.pose_bits(rig) == shown[frame]
 
 
-@pytest.mark.parametrize("kind", [*kinds.PINNED, *kinds.HELD, *kinds.SIMULATED, kinds.wave])
-def test_another_process_shows_the_same(kind: kinds.Kind, tmp_path: Path) -> None:
+def elsewhere(
+    kind: kinds.Kind, tmp_path: Path, prepare: str, look: str
+) -> tuple[dict[int, bytes], Any]:
+    """Return the poses shown here by frame, and what another process sees in the saved file."""
     kind()
     shown = played()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
-    found, _ = rigs.elsewhere(
-        tmp_path / "any.blend",
+    found, _ = rigs.elsewhere(tmp_path / "any.blend", prepare, look)
+    return shown, found
+
+
+@pytest.mark.parametrize("kind", [*kinds.PINNED, *kinds.HELD, *kinds.SIMULATED, kinds.wave])
+def test_another_process_shows_the_same(kind: kinds.Kind, tmp_path: Path) -> None:
+    shown, found = elsewhere(
+        kind,
+        tmp_path,
         "rig = bpy.data.objects['Rig']; go(13)",
         "(pose_bits(rig), rig.fabrik.simulation.state)",
     )
@@ -183,11 +193,9 @@ def test_another_process_shows_the_same(kind: kinds.Kind, tmp_path: Path) -> Non
 @pytest.mark.parametrize("kind", kinds.SIMULATED)
 def test_a_render_by_the_command_line_shows_the_same(kind: kinds.Kind, tmp_path: Path) -> None:
     """A process without a window renders the file, bit for bit as the viewport shows it here."""
-    kind()
-    shown = played()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
-    found, _ = rigs.elsewhere(
-        tmp_path / "any.blend",
+    shown, found = elsewhere(
+        kind,
+        tmp_path,
         "from rendering import rendered; rig = bpy.data.objects['Rig']",
         "rendered(5, 13, 4, lambda depsgraph: pose_bits(rig, depsgraph=depsgraph))",
     )

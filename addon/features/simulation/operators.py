@@ -231,6 +231,9 @@ def _tick() -> float | None:
 _work: Generator[float, None, bool] | None = None
 """The simulations that are being repeated."""
 
+_has_status = False
+"""Whether the status bar shows their progress."""
+
 _repeating = inf
 """How many seconds repeating the simulations took last time."""
 
@@ -239,10 +242,11 @@ _playing = inf
 
 
 @on_load
-def _forget_seconds() -> None:
-    """Forget how long the previous file's frames took."""
-    global _playing, _repeating
+def _forget_file() -> None:
+    """Forget how long the previous file's frames took, and what was being repeated."""
+    global _playing, _repeating, _work, _has_status
     _playing = _repeating = inf
+    _work, _has_status = None, False
 
 
 def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -263,21 +267,28 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
     from .simulate import repeat
 
     global _repeating, _work
-    show = bpy.context.workspace.status_text_set
+    _set_status(None)
     start = perf_counter()
     spent = _repeating if _work else 0.0
     work, _work, _repeating = _work or repeat(scene, _waiting(layer)), None, inf
     try:
         done = advance(work, MIN_SLICE)
     except StopIteration as finished:
-        show(None)
         redraw()
         if finished.value:
             _repeating = spent + perf_counter() - start
         return finished.value
     _work, _repeating = work, spent + perf_counter() - start
-    show(shown(msg("Simulating: {done:.0f} %", done=100.0 * done)))
+    _set_status(shown(msg("Simulating: {done:.0f} %", done=100.0 * done)))
     return None
+
+
+def _set_status(text: str | None) -> None:
+    """Show progress in the status bar; None gives back what others show there."""
+    global _has_status
+    if text is not None or _has_status:
+        bpy.context.workspace.status_text_set(text)
+    _has_status = text is not None
 
 
 class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):

@@ -23,15 +23,13 @@ from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from .operators import strands_below
 from .recording import SOLVER
-from .settings import colliders_of, spring_of
+from .settings import DOWN, colliders_of, spring_of
 
 RATIO = 1e-9
 """Below this, a value at the first joint gives no ratio for the last one."""
 
 Stored = Mapping[str, Any]
 """A group of properties; those at their defaults may be missing."""
-
-DOWN = (0.0, 0.0, -1.0)
 
 SHAPES = ("SPHERE", "CAPSULE", "PLANE")
 """The shapes of colliders, by number."""
@@ -142,8 +140,7 @@ def _older(bones: _Bones, stored: Stored) -> Iterator[_Strand]:
     rig = bones.rig
     for group in stored.get("bone_groups", ()):
         # The specification spells it so.
-        values = {**group, "stiffness": group.get("stiffiness", 0.0)}
-        values = {"drag_force": 0.0, **values}
+        values = {"drag_force": 0.0, **group, "stiffness": group.get("stiffiness", 0.0)}
         names = [reference.get("value", "") for reference in group.get("collider_groups", ())]
         groups = [name.replace(",", " ") for name in names]
         center = bones.name(group.get("center", {}))

@@ -49,6 +49,7 @@ from .fields import field_at, field_values, force_fields
 from .settings import (
     ALONG,
     CURVES,
+    DOWN,
     FabrikCollider,
     FabrikSpring,
     chosen_colliders,
@@ -403,7 +404,7 @@ class SpringSimulation:
         springs: list[Spring] = []
         for recorded in frames:
             values = recorded.values._replace(**still.values)
-            direction = unit(values.gravity_direction) or (0.0, 0.0, -1.0)
+            direction = unit(values.gravity_direction) or DOWN
             share = 1.0 if values.mode == "VRM" else 1.0 / REFERENCE
             gravity = mat_apply(recorded.to_space[0], scaled(direction, values.gravity * share))
             chain = recorded.chain

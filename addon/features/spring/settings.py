@@ -9,6 +9,9 @@ import bpy
 from ...settings.definitions import FACTOR, ItemList, animated, fixed, stored
 from ...settings.properties import FabrikConstraint, FabrikSettings, settings
 
+DOWN = (0.0, 0.0, -1.0)
+"""The direction of gravity, unless another one is set."""
+
 MODE_ITEMS = (
     ("STEADY", "Steady", "The same motion at any frame rate. Gravity is in m/s²", 0),
     (
@@ -89,7 +92,7 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
     gravity_direction: tuple[float, float, float] = animated(
         "Direction",
         "Direction of gravity in world space",
-        default=(0.0, 0.0, -1.0),
+        default=DOWN,
         subtype="XYZ",
     )
     field_weight: float = animated(

@@ -10,8 +10,7 @@ from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec
 
 from ...blender.access import pose_bones
 from ...blender.axes import axis_items
-from ...blender.session import part
-from ...plan.deferred import DeferredWrites
+from ...plan.deferred import store_name
 from ...settings.definitions import (
     FACTOR,
     OVERRIDABLE,
@@ -209,8 +208,7 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     pin = pins[index] if index >= 0 else pins.add()
     pin.name = pin.bone = bone
     pin.kind = kind
-    cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # To find it if renamed.
-    part(DeferredWrites).storing.clear()
+    store_name(pose_bones(armature)[bone])
 
 
 def kept_pins(settings: FabrikSettings) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import sqrt
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -1797,6 +1798,27 @@ def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
     tried = stored(rig)
     simulate(rig)
     assert (stored(rig) == tried).all() and not (tried == before).all()
+
+
+def test_the_status_bar_is_left_to_others_unless_it_shows_progress(monkeypatch):
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=9.81)
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    operators = import_module(f"{root}.features.simulation.operators")
+    monkeypatch.setattr(operators, "MIN_SLICE", 0.0)
+    simulate(rig)
+    set_to = []
+    context = SimpleNamespace(workspace=SimpleNamespace(status_text_set=set_to.append))
+    monkeypatch.setattr(operators, "bpy", SimpleNamespace(context=context, app=bpy.app))
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    assert operators.repeated(scene, layer) is False and set_to == []  # Nothing is outdated.
+    rig.fabrik.constraints[0].spring.stiffness = 0.3
+    rigs.update()
+    assert operators.repeated(scene, layer) is None and set_to.pop().startswith("Simulating")
+    assert is_repeated(operators) and set_to[-1] is None
 
 
 @pytest.mark.parametrize(("frame", "most"), [(20, 0.4), (25, 0.3), (26, 1e-3), (40, 0.2)])

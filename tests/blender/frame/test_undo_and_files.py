@@ -7,6 +7,7 @@ from inside import forget
 from kept_files import reopen
 from mathutils import Vector
 
+from addon.editing.switching import SwitchState, hide_switched
 from addon.frame import handlers
 from addon.settings import shot_keys
 
@@ -487,8 +488,9 @@ class TestBones:
         states = [item.state for item in rig.fabrik.constraints]
         assert states == ["INVALID" if None in names.values() else "REACHED", "REACHED"]
 
-    def test_a_pin_is_followed_after_pasting_a_pose_flipped(self):
-        """Although its bone stores its name only since it was pinned."""
+    @pytest.mark.parametrize("by", ["a pin", "a hidden control"])
+    def test_a_stored_name_is_followed_after_pasting_a_pose_flipped(self, by):
+        """Although its bone stores its name only since then."""
         rig = rigs.make_armature(
             {name: ((x, 0, 0), (x, 0, 1), "") for name, x in (("B.L", 1), ("B.R", -1), ("C", 0))}
         )
@@ -498,7 +500,10 @@ class TestBones:
         for angle in (0.9, 0.8):
             rig.pose.bones["B.R"].rotation_quaternion.w = angle
             rigs.update()
-        assert bpy.ops.fabrik.pin(bone="B.R") == {"FINISHED"}
+        if by == "a pin":
+            assert bpy.ops.fabrik.pin(bone="B.R") == {"FINISHED"}
+        else:
+            hide_switched(rig, [SwitchState("B.R", 1.0, {}, [])])
         for bone in rig.pose.bones:
             (bone if bpy.app.version >= (5, 0) else bone.bone).select = bone.name == "B.R"
         bpy.ops.pose.copy()

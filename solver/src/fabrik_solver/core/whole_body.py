@@ -180,9 +180,9 @@ class WholeBody:
         if _turned(last, pose) <= TURNING * moved:
             return pose
         body = self._articulation(goals, is_balanced=True)
-        way = Way(body, last, pose, moved, goals)
-        between = way.followed()
-        return _posed(body, goals, between, pose.steps + way.steps, is_turning=True)
+        transition = Transition(body, last, pose, moved, goals)
+        between = transition.followed()
+        return _posed(body, goals, between, pose.steps + transition.steps, is_turning=True)
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
         """Return the bones that goals move.
@@ -202,7 +202,7 @@ class WholeBody:
 
 
 @final
-class Way:
+class Transition:
     """The path from a pose to a later one, in the space of the search.
 
     Attributes:
@@ -272,14 +272,14 @@ class Way:
             self.fraction *= self._most / _turned(self._start, pose)
             pose = self._bent(near)
         alone = [self._springs[index].point_of(pose) for index, _ in self._late]
-        share = 0.0
+        approach = 0.0
         for attempt in range(1, 1 + TRIES):
-            farther = share + 0.5**attempt
+            farther = approach + 0.5**attempt
             for (index, there), here in zip(self._late, alone, strict=True):
                 near[index] = mix(here, there, farther)
             bent = self._bent(near)
             if self._is_slow(bent):
-                pose, share = bent, farther
+                pose, approach = bent, farther
         return pose
 
     def _is_slow(self, pose: Placement) -> bool:
