@@ -279,16 +279,18 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
             _repeating = spent + perf_counter() - start
         return finished.value
     _work, _repeating = work, spent + perf_counter() - start
-    _set_status(shown(msg("Simulating: {done:.0f} %", done=100.0 * done)))
+    _set_status(msg("Simulating: {done:.0f} %", done=100.0 * done))
     return None
 
 
-def _set_status(text: str | None) -> None:
+def _set_status(message: Message | None) -> None:
     """Show progress in the status bar; None gives back what others show there."""
     global _has_status
-    if text is not None or _has_status:
-        bpy.context.workspace.status_text_set(text)
-    _has_status = text is not None
+    if message is not None:
+        bpy.context.workspace.status_text_set(shown(message))
+    elif _has_status:
+        bpy.context.workspace.status_text_set(None)
+    _has_status = message is not None
 
 
 class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):
