@@ -79,17 +79,16 @@ def added(loads: Iterable[Load]) -> Load:
     return whole, scaled(sums, 1.0 / whole) if whole > 0.0 else ORIGIN
 
 
-def support_of(bones: Any, pinned: Iterable[str], roles: Roles, force: float = 0.0) -> Support:
+def support_of(bones: Any, pinned: Iterable[str], roles: Roles) -> Support:
     """Return what a body stands on, in armature space.
 
     Args:
         bones: The pose bones.
         pinned: The pinned bones.
         roles: The roles of the bones.
-        force: Maximum force that keeps the center of mass above the support.
     """
     corners = [corner for name in pinned for corner in corners_of(bones, name, roles)]
-    return Support(corners, roles.up, force)
+    return Support(corners, roles.up)
 
 
 def corners_of(bones: Any, name: str, roles: Roles) -> list[Vec]:

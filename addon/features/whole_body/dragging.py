@@ -61,6 +61,7 @@ from .posture import (
     HANGING,
     PERSON_UPRIGHT,
     REACH,
+    SEAT,
     STANDING,
     TARGETED,
     TOGETHER,
@@ -206,9 +207,7 @@ class WholeBodyDrag:
         ]
         self._support = None
         if self._is_balanced and names:
-            force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
-            pulled = force * self._stature
-            self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)
+            self._support = support_of(pose_bones(evaluated), names, self._roles)
         standing = standing_feet(armature, self._roles)
         self._standing = [
             corners_of(pose_bones(evaluated), rig.names[bone], self._roles)
@@ -308,7 +307,23 @@ class WholeBodyDrag:
                 nearest = sub(moved, support.outside(moved))
                 corners.append(mix(nearest, moved, self._borne(start, there)))
         lifted = [corner for stood in self._standing for corner in stood]
-        return Support(corners, support.up, support.force, lifted)
+        force = BALANCED + (CARRIED - BALANCED) * self._sitting(places)
+        return Support(corners, support.up, force * self._stature, lifted)
+
+    def _sitting(self, places: Sequence[Vec]) -> float:
+        """Return how far the drag moves the body's weight onto a seat, from 0 to 1.
+
+        Hips are dragged with the weight. A person's head or chest that goes down as far as a thigh
+        is long, and not forward as in a bow, sits down.
+        """
+        roles = self._roles
+        if self._is_dragged(roles.hips):
+            return 1.0
+        if not roles.posture or not self._is_dragged(roles.head, roles.chest):
+            return 0.0
+        offset = sub(places[0], self._starts[0])
+        lowered = -dot(offset, roles.up) - max(0.0, dot(offset, roles.front))
+        return min(1.0, max(0.0, lowered * self._stature / (SEAT * self._posed.size)))
 
     def _soles(self, places: Sequence[Vec]) -> list[BoneGoal]:
         """Return goals that keep the soles of a person's sliding feet flat."""
@@ -364,9 +379,10 @@ class WholeBodyDrag:
         roles, is_dragged = self._roles, self._is_dragged
         upright = PERSON_UPRIGHT if roles.posture else UPRIGHT
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
-        if is_dragged(roles.hips, *roles.feet):
-            yield roles.chest, upright.chest
+        if is_dragged(*roles.feet):
+            yield roles.chest, UPRIGHT.chest
         if is_dragged(roles.hips):
+            yield roles.chest, upright.chest
             yield roles.hips, upright.pelvis
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
         for arm in roles.arms:

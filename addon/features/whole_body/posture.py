@@ -60,8 +60,8 @@ PERSON: Final = {
     "THIGH": Bending(
         Axis(1.0, 1.0, -40.0, 40.0), Axis(0.1, 4.0, -120.0, 20.0), Axis(1.0, 1.0, -40.0, 40.0)
     ),
-    # A hinge with a separate limit; knees give way before anything else.
-    "SHIN": Bending(Axis(0.25, 0.25), Axis(0.25, 0.25), Axis(0.25, 0.25)),
+    # A hinge with a separate limit; knees give way as readily as hips flex.
+    "SHIN": Bending(Axis(0.1, 0.1), Axis(0.1, 0.1), Axis(0.1, 0.1)),
     # Under load, an ankle flexes by 35 degrees, and points down by 50.
     "FOOT": Bending(
         Axis(1.0, 1.0, -25.0, 25.0), Axis(0.5, 0.5, -35.0, 50.0), Axis(1.0, 1.0, -25.0, 25.0)
@@ -183,7 +183,8 @@ class Upright(NamedTuple):
 
 UPRIGHT: Final = Upright((4.0, 4.0, 4.0), (40.0, 10.0, 40.0))
 PERSON_UPRIGHT: Final = Upright((4.0, 0.0, 4.0), (40.0, 0.0, 40.0))
-"""A person's trunk has no weight against pitching, because it leans by `LEANING`."""
+"""The same for a person whose hips are dragged. The trunk has no weight against pitching, because
+it leans by `LEANING`."""
 
 CARRIED_TOGETHER: Final = UPRIGHT.pelvis[1]
 """Like `TOGETHER`, for a person's pelvis while it is dragged: as strict as other bodies' pitch."""
@@ -205,8 +206,12 @@ BALANCED: Final = 20.0
 """The force that keeps the center of mass in balance: people don't fall over to reach something."""
 
 CARRIED: Final = 2.0
-"""The same while the hips are dragged, which moves the body's weight. If larger, moving the hips
-back would throw the chest farther forward than a torso control does."""
+"""The same while the hips are dragged, which moves the body's weight, or a person sits down, whose
+weight a seat takes. If larger, moving the hips back would throw the chest farther forward than a
+torso control does."""
+
+SEAT: Final = 0.5
+"""How far a head goes down to sit down, in leg lengths: until the thighs are level."""
 
 TARGETED: Final = 1e-2
 """The weight of targets that constraints reach for."""

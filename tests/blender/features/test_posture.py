@@ -216,15 +216,23 @@ def test_a_body_is_pulled_as_strongly_in_a_squat(person: Person) -> None:
     assert force() == pytest.approx(standing, rel=1e-5)
 
 
-@pytest.mark.parametrize("end", (470, 502))
-def test_hips_of_who_scoops_something_up_are_over_the_feet_below_a_trunk_that_leans(
-    empty_file: None, end: int
+@pytest.mark.parametrize(
+    ("clip", "standing", "end", "role", "most"),
+    [
+        ("cmu_02_06_lift.bvh", 392, 470, "hips", 150.0),
+        ("cmu_02_06_lift.bvh", 392, 502, "hips", 150.0),
+        ("mia_standToSit.bvh", 22, 47, "hips", 150.0),
+        ("mia_standToSit.bvh", 22, 47, "head", 160.0),
+    ],
+)
+def test_a_body_poses_like_a_captured_person_who_scoops_something_up_or_sits_down(
+    empty_file: None, clip: str, standing: int, end: int, role: str, most: float
 ) -> None:
-    """The other joints are as near the captured person's as was wanted, of about 500 mm."""
-    rig = imported("cmu_02_06_lift.bvh", global_scale=0.0564)
+    """The other joints are as near the person's as was wanted, in millimeters of about 500."""
+    rig = imported(clip, global_scale=0.0564 if clip.startswith("cmu") else 0.01)
     activate(rig, "POSE")
     poses: list[dict[str, Matrix]] = []
-    for frame in (end, 392):  # It stands straight in the last one.
+    for frame in (end, standing):
         bpy.context.scene.frame_set(frame)
         poses.append({bone.name: bone.matrix_basis.copy() for bone in rig.pose.bones})
     rig.animation_data.action = None
@@ -238,13 +246,14 @@ def test_hips_of_who_scoops_something_up_are_over_the_feet_below_a_trunk_that_le
     for foot in roles.feet:
         assert bpy.ops.fabrik.pin(bone=foot, kind="BOTH") == {"FINISHED"}
     wanted, start = heads
-    drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, roles.hips)
-    drag.move_by(tuple(wanted[roles.hips] - start[roles.hips]))
+    dragged = {"hips": roles.hips, "head": roles.head}[role]
+    drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, dragged)
+    drag.move_by(tuple(wanted[dragged] - start[dragged]))
     update()
-    joints = {*roles.posture, *roles.hinges, *roles.hands, *roles.arms} - {roles.hips}
+    joints = {*roles.posture, *roles.hinges, *roles.hands, *roles.arms} - {dragged}
     off = [(head_of(rig, name) - wanted[name]).length for name in joints]
     leg = (start[roles.hips] - start[roles.feet[0]]).length
-    assert sum(off) / len(off) < 150.0 / 850.0 * leg
+    assert sum(off) / len(off) < most / 850.0 * leg
 
 
 def test_an_arm_that_reaches_by_itself_leaves_the_trunk_upright(person: Person) -> None:
@@ -332,6 +341,11 @@ def test_a_lifted_foot_leaves_the_pelvis_upright_over_the_other_foot(person: Per
     stance = (person.start[lifted] - person.start[standing]).dot(person.left) / person.leg
     assert beside[0] > 0.2 * abs(stance)
     assert beside[1] < 0.3 * beside[0]
+
+
+def test_a_foot_that_is_slid_back_leaves_the_chest_upright(person: Person) -> None:
+    person.drag(person.roles.feet[0], person.way(-0.4, 0.0, 0.0))
+    assert abs(person.pitch(person.roles.chest)) < 12.0
 
 
 def test_a_foot_that_is_slid_still_bears(person: Person) -> None:

@@ -79,7 +79,7 @@ BALANCE: Final = 1e4
 """The stiffness against a center of mass outside the body's support, in radians² per squared
 body size."""
 
-CENTER: Final = 64.0
+CENTER: Final = 32.0
 """The stiffness against moving the center of mass at all."""
 
 DONE: Final = 1e-6
