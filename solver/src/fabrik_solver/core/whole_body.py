@@ -254,10 +254,21 @@ class Transition:
     def followed(self) -> Placement:
         """Return the pose on the way in which late points are as near as rotation allows."""
         pose = self._bent(self._near)
-        return pose if not self._late or self._is_slow(pose) else self._slowed()
+        if self._is_slow(pose):
+            return pose
+        return self._approached() if self._late else self._slowed(pose, self._near)
 
-    def _slowed(self) -> Placement:
-        """Return a pose in which bones rotate slowly.
+    def _slowed(self, pose: Placement, near: Sequence[Vec | None]) -> Placement:
+        """Return a pose less far on the way, in which bones rotate slowly."""
+        for _ in range(TRIES):
+            if self._is_slow(pose):
+                break
+            self.fraction *= self._most / _turned(self._start, pose)
+            pose = self._bent(near)
+        return pose
+
+    def _approached(self) -> Placement:
+        """Return a pose in which bones rotate slowly, and late points are on their way.
 
         Straight ahead, a hip may be stopped by its feet. So late points go from where the bones
         take them by themselves, toward their places.
@@ -265,12 +276,7 @@ class Transition:
         near = [*self._near]
         for index, _ in self._late:
             near[index] = None
-        pose = self._bent(near)
-        for _ in range(TRIES):
-            if self._is_slow(pose):
-                break
-            self.fraction *= self._most / _turned(self._start, pose)
-            pose = self._bent(near)
+        pose = self._slowed(self._bent(near), near)
         alone = [self._springs[index].point_of(pose) for index, _ in self._late]
         approach = 0.0
         for attempt in range(1, 1 + TRIES):
