@@ -155,7 +155,7 @@ def names_of(held: list[Held]) -> str:
 BY_ITEMS = (
     ("NAMED", "Named", "The object or bone named below, or the world"),
     ("SELECTED", "Selected", "The other selected bone or object"),
-    ("WORLD", "World", "Where it is"),
+    ("WORLD", "World", "Keep it in place"),
     ("BODY", "Body", "The root of the armature"),
 )
 
@@ -243,7 +243,7 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     if len(objects) != 1:
         raise ProblemError(
-            "Select “{bone}” first, and then the bone or the object that holds it",
+            "Select “{bone}” first, and then the bone or object that should hold it",
             bone=active.name,
         )
     return Holder(objects[0])

@@ -35,7 +35,7 @@ PIN_ITEMS = (
 POSING, PLACE, ANIMATION = "POSING", "PLACE", "ANIMATION"
 
 FRAMES_ITEMS = (
-    (POSING, "While Posing", "It stays while others are dragged", 0),
+    (POSING, "While Posing", "The bone stays in place while others are dragged", 0),
     (
         PLACE,
         "In World Space",
