@@ -277,7 +277,7 @@ constraints also have targets to read: see `read_armature`."""
 def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
     """Return an Armature constraint and its target bones.
 
-    Without any it has no effect, as when a target with a weight is missing.
+    If a target with a weight is missing, it has neither target bones nor any effect.
 
     Args:
         con: The constraint.

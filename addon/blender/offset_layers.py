@@ -52,9 +52,9 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 
 
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer of an object's keys, which lies above the action for whole values.
+    """Return the offset layer that takes an object's keys; None without one.
 
-    Code that reads or writes whole values uses the action below it.
+    Its keys are offsets. Code that reads or writes whole values uses the action below it.
     """
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
@@ -78,7 +78,7 @@ def edit_layer(ob: bpy.types.Object) -> None:
 
 @contextmanager
 def unedited(ob: bpy.types.Object) -> Iterator[None]:
-    """Leave an object's tweak mode within the block: in it, strips can't be assigned actions."""
+    """Leave an object's tweak mode within the block, so that strips can be assigned actions."""
     is_edited = edited_layer(ob) is not None
     if is_edited:
         cast(Any, ob.animation_data).use_tweak_mode = False

@@ -56,7 +56,7 @@ def tweak_problem(ob: bpy.types.Object) -> str:
 
 
 def action_problem(ob: bpy.types.Object) -> str:
-    """Return why an object's active action takes no keys; empty if it does or is missing."""
+    """Return why an object's active action takes no keys; empty if it takes keys or is missing."""
     holder = active_holder(ob)
     action = None if holder is None else holder.action
     if action is None or action.is_editable:

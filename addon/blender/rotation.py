@@ -157,7 +157,7 @@ class Rows:
 
 
 class ChannelGroup(NamedTuple):
-    """Bones whose same channel is posed.
+    """Bones of which the same channel is posed.
 
     Attributes:
         channel: The name of the property.
@@ -189,7 +189,7 @@ class ChannelGroup(NamedTuple):
         return threes.tobytes()
 
     def patched(self, values: bytes, patches: Iterable[tuple[int, float]]) -> bytes:
-        """Return values of this group with replacements, whose flat indices count all bones."""
+        """Return values of this group with some replaced, at flat indices that count all bones."""
         replacements, size = [*patches], self.size
         if not replacements:
             return values
@@ -303,7 +303,7 @@ class PatchedRows(PoseChannels):
     """The channels of a pose's bones that are needed in columns, with some values replaced.
 
     Attributes:
-        reads_all: Whether all bones are read, and only the column of modes has just those needed.
+        reads_all: Whether columns have all bones. The column of modes has only those needed.
         sizes: The numbers of components of the channels that were read in columns.
     """
 

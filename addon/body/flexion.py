@@ -153,7 +153,7 @@ def store_found(
     uses: Uses,
     sources: Collection[str] = UNSEEN,
 ) -> None:
-    """Store how newly bent joints flex, where the plan can't find it.
+    """Store how newly bent joints flex, if the plan can't determine it.
 
     Stored directions stay, unless they were detected for a constraint that no longer exists. The
     clip or the rest pose may have changed since then.

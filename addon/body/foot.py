@@ -117,8 +117,8 @@ def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:
 def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     """Return the joints above the heel and the ball of a foot, in the rest pose.
 
-    A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. For any other foot only the goal is known. This also applies to a
+    A foot that copies its target's rotation has both; the ball is the joint of its toes or, without
+    toes, the end of its bone. For any other foot only the goal is known. This also applies to a
     foot whose guessed tail is above its head at rest.
 
     Args:

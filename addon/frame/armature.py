@@ -133,7 +133,7 @@ class Varying(NamedTuple):
 
     Attributes:
         has_pose: Whether the FK pose or rotation modes are.
-        has_channels: Whether other locations, scales or joints that are read are.
+        has_channels: Whether other locations, scales or joints to read are.
         settings: The settings that are animated on any constraint.
         bones: By bone, the paths of animated properties, relative to the bone.
     """
@@ -213,7 +213,7 @@ class FkReader:
         self._has_only_quaternions = False
 
     def varying(self) -> Varying:
-        """Return which of the values that are read are animated."""
+        """Return which of the values to read are animated."""
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names

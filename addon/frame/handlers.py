@@ -241,7 +241,7 @@ _added: list[tuple[str, Callable[..., None]]] = []
 
 
 def add(*handlers: tuple[str, Callable[..., None]]) -> None:
-    """Add handlers, each with the name of its event, and keep them added."""
+    """Add handlers, each with the name of its event; `add_missing` adds them again."""
     _added.extend(handlers)
     add_missing()
 

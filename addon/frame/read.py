@@ -380,7 +380,7 @@ class ChannelSnapshot(SceneSnapshot):
         return Unevaluated(rig, rows, self._curves(rig.uid), self._set_by(rig))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones whose frames must be computed, which are all of them."""
+        """Return the bones whose frames must be computed: all of them."""
         return range(len(rig.names))
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:

@@ -25,7 +25,7 @@ from .solving import Runs
 
 
 def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[int]) -> None:
-    """Measure the reports of such chains again, on the pose that Blender shows.
+    """Measure the reports of these chains again, on the pose that Blender shows.
 
     Args:
         runs: The session's runs.

@@ -1,7 +1,7 @@
 """One update: read → solve → write.
 
 Before Blender evaluates, armatures are solved from channels if that pays off, so one evaluation is
-enough. Afterwards, those with a wrong pose are solved and evaluated again. The handlers restore the
+enough. Afterward, those with a wrong pose are solved and evaluated again. The handlers restore the
 FK pose before and after both.
 """
 

@@ -61,7 +61,7 @@ class Trace(NamedTuple):
 
     Attributes:
         is_moving: Whether it follows a solved chain.
-        units: The units that it follows, without those these need anyway.
+        units: The units that it follows, except those that these units need anyway.
         late: The inputs on which it depends one update late.
     """
 
@@ -376,9 +376,9 @@ class Order:
         return distinct.pop() if len(distinct) == 1 else frozenset[UnitPlan]().union(*distinct)
 
     def following(self) -> dict[tuple[int, int], list[Node]]:
-        """Return, by a unit's first bone, the objects and constrained bones that follow it.
+        """Return, by a unit's first bone, the objects and constrained bones that follow the unit.
 
-        Followers of another unit that needs it are left out.
+        Followers of another unit that needs this unit are left out.
         """
         followers: dict[tuple[int, int], list[Node]] = {}
         for node, trace in self._traces.items():

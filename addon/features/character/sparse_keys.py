@@ -53,8 +53,8 @@ class Controlled(NamedTuple):
         controls: Its target, its pole, and the controls of a foot.
         bones: Indices of its bones and their descendants, as an elbow depends on the chest.
         turned: Indices of the bones that rotations of its controls move.
-        arm: Lever arm of a rotation: their distance from the end of the chain in the rest pose, in
-            armature space.
+        arm: Lever arm of a rotation: the distance of these bones from the end of the chain in the
+            rest pose, in armature space.
     """
 
     controls: list[Control]

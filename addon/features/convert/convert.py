@@ -1,6 +1,6 @@
 """Converting Blender's IK constraints to ours and back, keeping the pose.
 
-Pole angles differ: Blender rotates an axis of the root bone to the pole, our chains bend toward it.
+Pole angles differ: Blender rotates an axis of the root bone to the pole; our chains bend toward it.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ WHY_NOT_IK = msg(
 def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
     """Apply the solved pose to the bones of constraints as their FK pose.
 
-    Constraints that are off get full influence meanwhile.
+    Constraints that are off get full influence during the snap.
 
     Args:
         armature: The armature.

@@ -73,8 +73,8 @@ class AddedGait(NamedTuple):
 def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     """Add a walk, and constraints for legs without one.
 
-    The body is the lowest movable bone that carries all legs and the trunk. A leg with FK controls
-    is switched to them and consists of them.
+    The body is the closest movable bone above all legs and the trunk. A leg with FK controls is
+    switched to them and consists of them.
 
     Args:
         armature: The armature object.
@@ -215,7 +215,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
 
 
 def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
-    """Return the lowest bone that carries the body and can move; -1 without one."""
+    """Return the closest bone above the body that can move; -1 without one."""
     carriers = body.carriers_of([leg.bones[0] for leg in legs])
     shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]

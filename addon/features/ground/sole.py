@@ -89,7 +89,7 @@ class Below(NamedTuple):
 def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """Return the ground below a foot.
 
-    Where the animation has the foot below its floor, it may be as far below the ground.
+    Where the animation puts the foot below its floor, the foot may be as far below the ground.
 
     Args:
         probe: Finds the ground.

@@ -26,7 +26,7 @@ class Baked(NamedTuple):
 
     Attributes:
         holds: The number of holds.
-        distance: How far a held item is from where it was, at most, in world space.
+        distance: The largest distance of a held item from where it was, in world space.
     """
 
     holds: int

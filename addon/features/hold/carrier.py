@@ -112,7 +112,7 @@ def _give_parent(ob: bpy.types.Object, parenting: list[Any]) -> None:
 def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Restore an object's former parent, and remove the bone that carried it.
 
-    The armature goes with its last hold.
+    With its last hold, the armature is removed too.
     """
     bone = ob.parent_bone
     _give_parent(ob, _parenting(armature))

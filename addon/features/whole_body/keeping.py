@@ -115,7 +115,7 @@ def pins_problem(armature: bpy.types.Object) -> str:
 class DraggedPlace:
     """The stored location of a pin, which moves with its dragged bone.
 
-    Pins may be removed and added meanwhile, so this keeps no reference to one.
+    Pins may be removed and added during the drag, so this keeps no reference to one.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:

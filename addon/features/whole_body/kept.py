@@ -286,7 +286,7 @@ def refusal_of(armature: bpy.types.Object) -> str:
 
 
 def kept_body(rig: Skeleton) -> KeptBody | None:
-    """Return an armature's body with the bones pinned during playback; None for none.
+    """Return an armature's body with the bones pinned during playback; None without any.
 
     Raises:
         ProblemError: If it can't be posed.

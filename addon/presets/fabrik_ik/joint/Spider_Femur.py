@@ -1,4 +1,4 @@
-"""A spider's femur: a hinge that bends further and back from the rest pose.
+"""A spider's femur: a hinge that bends both ways from the rest pose.
 
 X stands for the bend axis of the limb, which is found when this is applied.
 """

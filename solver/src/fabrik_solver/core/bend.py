@@ -135,7 +135,7 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     """Return a chain's bend direction, and the sum of its joints' distances from the axis.
 
     The vector's length is the fraction of these distances that doesn't cancel out. The shorter it
-    is, the less clear is the side.
+    is, the less clear the side.
     """
     ax, ay, az = axis
     x = y = z = spread = 0.0
@@ -453,8 +453,8 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     """Return the swivel about the axis that makes a chain's bend face the pole.
 
     With a weight below 1 the chain faces the mean of both directions, which stays continuous as the
-    pole comes round from behind. If the side of the pole or bend is unclear, the weight fades to 0,
-    and the chain keeps its plane instead of flipping.
+    pole comes around from behind. If the side of the pole or bend is unclear, the weight fades to
+    0, and the chain keeps its plane instead of flipping.
 
     No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps if the
     faded weight is one half and the pole is behind. As the weight fades, the chain aims past a pole

@@ -339,7 +339,7 @@ class BodyInput:
         return chain if self.start is None else chain.started([self.start[0][i] for i in own_bones])
 
     def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
-        """Return the body of some chains with their bones; ``frame`` is their parent's frame."""
+        """Return a body of only some chains and bones; ``frame`` is their parent's frame."""
         new = {i: index for index, i in enumerate(indices)}
         members = [
             Member([new[i] for i in m.bones], m.tip, m.rest_bends, m.limb_bends, m.has_hand)

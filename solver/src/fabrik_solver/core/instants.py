@@ -65,7 +65,7 @@ class Instant:
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose closest to another pose, or one close to it."""
+        """Return the solved pose closest to another pose, or one nearly as close."""
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:

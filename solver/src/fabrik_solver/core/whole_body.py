@@ -286,7 +286,7 @@ class Transition:
         return _turned(self._start, pose) <= NEARLY * self._most
 
     def _bent(self, places: Sequence[Vec | None]) -> Placement:
-        """Return a pose on the way, bent until points are at their places; None for any."""
+        """Return a pose on the way, bent until points are at their places; None ignores a point."""
         body, start, end = self._body, self._start, self._end
         between = Placement(
             [mix(a, b, self.fraction) for a, b in zip(start.moved, end.moved, strict=True)],

@@ -56,11 +56,11 @@ class Chain:
             self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of certain parts, from an index on; -1 for none."""
+        """Return the index of the first bone of certain parts, from an index on; -1 without one."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
-        """Return the index of the bone below the knee or elbow, by name; -1 for none."""
+        """Return the index of the bone below the knee or elbow, by name; -1 without one."""
         for k in range(1, len(self.path)):
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)

@@ -1,6 +1,6 @@
 """The bones of a body in a pose: their hierarchy, names and sides.
 
-Z is up. All thresholds are relative to the height of the figure or the length of a limb.
+Z is up. All thresholds are relative to the height of the body or the length of a limb.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .thresholds import (
 # Not Final: mypyc would treat such tuples as unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
 LEFT: Vec = (1.0, 0.0, 0.0)
-"""The left side of a figure that faces −Y, as Blender's characters do."""
+"""The left side of a body that faces −Y, as Blender's characters do."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -60,7 +60,7 @@ class RestBone(NamedTuple):
 
     Attributes:
         name: Its name; a prefix that ends in a colon is ignored.
-        parent: The index of its parent, less than that of the bone; -1 for none.
+        parent: The index of its parent, less than that of the bone; -1 without one.
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
@@ -166,7 +166,7 @@ class Figure:
         height: The distance from the lowest to the highest joint of the body.
         children: The children of each bone of the body; bones without a parent are under -1.
         left: The horizontal unit vector to the left.
-        front: The horizontal unit vector that the figure faces; zero while unknown.
+        front: The horizontal unit vector that the body faces; zero while unknown.
         evidence: The evidence for the sides. ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
             show left and right; ``'SHAPE'`` for twin chains only; or empty.
         reach: The length of the longest chain below each bone of the body.
@@ -199,7 +199,7 @@ class Figure:
         self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Choose which side of the axis is left, for a figure facing a direction."""
+        """Choose which side of the axis is left, for a body facing a direction."""
         ahead = dot(cross(self.left, UP), front)
         if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
@@ -355,7 +355,7 @@ class Figure:
     def _mirrored_by(self, axis: Vec) -> set[int]:
         """Return bones off a median plane with twins on the other side; empty if few have twins.
 
-        A bone and its descendant can't be twins: a snake isn't a figure that faces sideways.
+        A bone and its descendant can't be twins: a snake isn't a body that faces sideways.
         """
         heads = self.heads
         middle = median(dot(heads[i], axis) for i in self.body) if self.body else 0.0

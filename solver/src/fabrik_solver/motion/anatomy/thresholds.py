@@ -57,13 +57,13 @@ SPRAWLING: Final = 6
 bone they form a row."""
 
 LOW: Final = 0.15
-"""Maximum height of a point that still reaches the floor, as a fraction of the figure's height.
+"""Maximum height of a point that still reaches the floor, as a fraction of the body's height.
 It is also the minimum length of a limb, as ears and fingers are shorter."""
 
 NEAR: Final = 0.05
 """Maximum distance of points that count as coincident. For feet on common ground (in height),
-and for hips of a rig's layers, it is relative to the figure's height. For joints, it is relative
-to the last bone."""
+and for hips of a rig's layers, it is relative to the body's height. For joints, it is relative to
+the last bone."""
 
 UNLIKE: Final = 0.3
 """Minimum relative difference in length of two chains that aren't twins."""
@@ -73,8 +73,8 @@ SURE: Final = 0.85
 
 THICKEST_SOLE: Final = 0.3
 """Maximum height of a foot's lowest joint above the floor, in leg lengths. Ankles of people are
-at about a tenth. They are higher in figures with short legs and thick shoes. The hock of a horse
-is lower, but no flat foot begins there."""
+at about a tenth. They are higher in bodies with short legs and thick shoes. The hock of a horse is
+lower, but no flat foot begins there."""
 
 ASIDE: Final = 0.01
 """Minimum distance of a joint from another joint, or from the median plane, relative to the
@@ -129,4 +129,4 @@ ALONG_LIMB: Final = 0.1
 chains such as sleeves hang off."""
 
 LEAST_BONES: Final = 8
-"""Minimum number of bones of one of several figures in an armature."""
+"""Minimum number of bones of one of several bodies in an armature."""
