@@ -80,10 +80,10 @@ def refuse_unkeyable(ob: bpy.types.Object) -> None:
 
 
 def refuse_layered(ob: bpy.types.Object) -> None:
-    """Refuse an object with an offset layer, for a change of all its keys.
+    """Refuse an object whose offset layer is on, before all its keys are changed.
 
     Raises:
-        ProblemError: If it has one that is on.
+        ProblemError: If it has one.
     """
     if edited_layer(ob) is not None:
         raise ProblemError(

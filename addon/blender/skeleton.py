@@ -463,7 +463,7 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
 
 
 def rebuild_poses() -> None:
-    """Rebuild the poses of all armatures whose bones undo has replaced.
+    """Rebuild the poses of all armatures whose bones were replaced by undo.
 
     Blender only rebuilds the poses that it evaluates. Up to 4.5, other poses, such as those in a
     hidden scene, may point to freed bones. Reading these crashes.

@@ -44,7 +44,9 @@ SolePoint = tuple[str, Vector]
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
-    """Return the frames of a clip, first the one where a foot stands, with its joints lowest.
+    """Return the frames of a clip, starting with the one at which a foot's joints are lowest.
+
+    The foot stands at that frame.
 
     Args:
         foot: The names of its bones.

@@ -165,7 +165,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
 def follow_drivers(
     plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph
 ) -> dict[int, list[object]]:
-    """Return the armatures whose settings drivers have changed unexpectedly, with their values.
+    """Return the armatures with settings that drivers have changed unexpectedly, and the values.
 
     The plan is discarded if animation or a driver switched a native constraint or a rotation mode.
     """
@@ -449,7 +449,7 @@ class Update(NamedTuple):
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
             anyway.
         has_others: Whether other handlers ran first, which may have set anything.
-        driven: The armatures whose settings drivers have changed unexpectedly (see `Early`).
+        driven: The armatures with settings that drivers have changed unexpectedly (see `Early`).
     """
 
     depsgraph: bpy.types.Depsgraph

@@ -242,7 +242,7 @@ class Lookahead:
         placed: The objects in `curves` with F-curves on their transform.
         turned: The objects in `curves` with F-curves on their rotation or scale.
         constrained_objects: Objects with native constraints that are computed here.
-        switched: Armature and name of bones whose native constraints animation switches.
+        switched: Armature and name of bones with native constraints that animation switches.
         unsettled: Those switched by animation other than the drivers in `settled`.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.

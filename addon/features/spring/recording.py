@@ -87,7 +87,7 @@ class StoredStrand(NamedTuple):
         penetration: How deep that is, in meters.
         size: The length of the strand, in meters.
         gap: The gap between the ends of a loop, as a fraction of the strand's length.
-        numbers: The local rotations, four numbers a bone, frame by frame.
+        numbers: The local rotations, four numbers per bone, frame by frame.
     """
 
     bones: int

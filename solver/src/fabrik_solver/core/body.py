@@ -226,8 +226,8 @@ class BodyInput:
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
         start: The rotations to start from, and the first bone's location channel; None starts from
             the FK pose. With a start, only the nearest pose is searched for.
-        slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`); empty
-            for anywhere.
+        slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`). If
+            empty, it may be anywhere.
     """
 
     __slots__ = (

@@ -1,7 +1,7 @@
 """Lock a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball. The foot pivots
-about it as the animation rolls it; on its ball, about the toe joint. The difference from the
+about that part as in the animation; on its ball, about the toe joint. The difference from the
 animation is the offset. In a swing, the offset is the smoothest curve from one contact to the next
 that stays near zero. All contacts are known in advance, so each lock lasts for its whole contact,
 at any frame rate.
