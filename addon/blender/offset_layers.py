@@ -35,7 +35,7 @@ class OffsetLayer(NamedTuple):
 
     @property
     def is_on(self) -> bool:
-        """Whether it is evaluated."""
+        """Whether the layer is evaluated."""
         return not (self.track.mute or self.strip.mute or self.base_track.mute or self.base.mute)
 
 

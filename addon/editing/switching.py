@@ -153,7 +153,7 @@ def restore_unposed(armature: bpy.types.Object) -> None:
 
 
 def text_of(states: Iterable[SwitchState]) -> str:
-    """Return states as text, one per line: value and switch, poses of controls, visible controls."""
+    """Return states as text, one per line: value, switch, poses of controls, visible controls."""
     lines: list[str] = []
     for state in states:
         poses = {name: [[*row] for row in matrix] for name, matrix in state.poses.items()}

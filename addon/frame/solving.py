@@ -150,7 +150,7 @@ class Runs:
     def forget_constraints(self, moved: Set[str]) -> None:
         """Forget the constraints of armatures that are tagged as moved, by name (see `Armatures`).
 
-        Elsewhere only bones may have been posed.
+        In other armatures, only bones may have been posed.
         """
         constrained = self.plan.lookahead.constrained
         for uid in [uid for uid in self.posed if constrained[uid][0].object.name in moved]:

@@ -489,14 +489,14 @@ class Affected(NamedTuple):
         return writer.is_shown(PoseChannels(pose_bones(self.evaluated[uid]), writer.rows))
 
     def touched(self) -> set[int]:
-        """Return those whose channels or settings may have changed; see also `Varying`."""
+        """Return the armatures whose channels or settings may have changed; see also `Varying`."""
         uids = set(self.new)
         if not self.update.is_played:
             uids |= geometry_in(self.update.updates) | self.runs.plan.animated
         return uids | self.evaluated.keys() if self.update.is_foreign else uids
 
     def unchanged(self) -> set[int]:
-        """Return those whose inputs an edit didn't change, so they show the right pose.
+        """Return the armatures that show the right pose, because no edit changed their inputs.
 
         Blender lists all objects after rebuilding relations, and armatures with a changed
         selection.
@@ -514,7 +514,7 @@ class Affected(NamedTuple):
         return {uid for uid in independent if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def untouched(self) -> set[int]:
-        """Return those that show the right pose: undo or redo didn't change them or their inputs.
+        """Return the armatures that show the right pose, because undo or redo left them alone.
 
         Blender evaluates all armatures then, and flags their geometry and all armature data.
         """

@@ -402,7 +402,7 @@ class Stances:
         return self._near(time, self.clip.spans)
 
     def lies(self, time: float) -> float:
-        """Return the same for the foot-flat phases."""
+        """Return 1 in a foot-flat phase, less near it, and 0 where the lock has no influence."""
         return self._near(time, self.clip.lying)
 
     def _near(self, time: float, spans: list[tuple[int, int]]) -> float:

@@ -166,7 +166,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove it; its values stay in the file."""
+    """Remove the mass of bones; its values stay in the file."""
     del cast(Any, bpy.types.Bone).fabrik_mass
 
 

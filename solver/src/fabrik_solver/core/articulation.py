@@ -398,8 +398,8 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.
 
-        The bone above a joint rotates the other way. Otherwise the hips would start in front of the
-        feet, and a body pulled down would lean backward.
+        Where a joint is bent, the bone above rotates the other way. Otherwise the hips would start
+        in front of the feet, and a body pulled down would lean backward.
 
         Args:
             points: The positions of the goals on the last bones.

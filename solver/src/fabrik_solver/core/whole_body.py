@@ -131,8 +131,8 @@ class WholeBody:
 
         Args:
             goals: The goals.
-            support: The support below the center of mass, with the rank of a target; None if that
-                may be anywhere.
+            support: The support below the center of mass, with the rank of a target; None if the
+                center may be anywhere.
 
         Raises:
             ValueError: If the body has no size.

@@ -44,7 +44,7 @@ class Sole(NamedTuple):
 
     @property
     def roundness(self) -> float:
-        """How far that point is above the floor, at any height of the heel: toes are round."""
+        """How far the pivot is above the floor, at any height of the heel: toes are round."""
         return length(sub(self.pivot, self.ball))
 
 
