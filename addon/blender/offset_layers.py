@@ -1,8 +1,9 @@
 """Offset layers: an NLA strip on top, whose keys are offsets from those of the action below it.
 
 Blender's own blend mode *Combine* adds locations and Euler angles, multiplies scales, and composes
-quaternions. The layer is edited in tweak mode, as only strips have an influence that can be keyed.
-Blender then converts values keyed by hand, so that the keyed pose matches the one on the screen.
+quaternions. The layer is edited in tweak mode, because only strips have an influence that can be
+keyed. Blender then converts values keyed by hand, so that the keyed pose matches the one on the
+screen.
 """
 
 from __future__ import annotations

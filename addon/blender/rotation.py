@@ -353,7 +353,7 @@ class PatchedChannels(PatchedRows):
     def of(self, group: ChannelGroup) -> bytes:
         """Return the patched values of a channel of some needed bones, as bytes.
 
-        A few are read individually, as columns may be those of an earlier frame.
+        A few are read individually, because columns may be those of an earlier frame.
         """
         rows = self._counting
         if rows is None:

@@ -139,7 +139,8 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
 def foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], None]:
     """Return a function that adds features' controls, such as a foot's roll, to constraints.
 
-    Call it once their targets are bones. The body is examined before that, as new bones change it.
+    Call it once their targets are bones. The body is examined before that, because new bones change
+    it.
     """
     adding = [look(armature, indices) for look in FOOT_CONTROLS]
 

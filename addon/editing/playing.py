@@ -78,7 +78,7 @@ def _lengths(armature: bpy.types.Object) -> list[int]:
 
 
 def frame_of(scene: bpy.types.Scene, time: float) -> float:
-    """Return the scene frame at which keys at a time apply, as the scene may remap time."""
+    """Return the scene frame at which keys at a time apply, because the scene may remap time."""
     return time * scene.render.frame_map_new / scene.render.frame_map_old
 
 

@@ -195,8 +195,8 @@ def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:
 def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
     """Return the original bones that a limb's FK controls move, by control, root first.
 
-    Parents that start at a control's joint keep their pose, as constraints set part of it. So do
-    controls that drivers rotate.
+    Parents that start at a control's joint keep their pose, because constraints set part of it. So
+    do controls that drivers rotate.
     """
     originals = body_of(armature).names
     bones = pose_bones(armature)

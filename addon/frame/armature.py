@@ -557,7 +557,7 @@ class Unevaluated(Evaluated):
 
         Args:
             copy: The evaluated copy.
-            posed: Slots to skip, as they show the solution.
+            posed: Slots to skip, because they show the solution.
         """
         played = cast(Sampler, self._played)
         evaluated = PoseChannels(pose_bones(copy), played.rows)

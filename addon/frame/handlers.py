@@ -214,7 +214,7 @@ def _give_up() -> None:
 
 
 def _interrupt() -> None:
-    """Restore the FK pose, and notify the evaluating operator, as Blender doesn't."""
+    """Restore the FK pose, and notify the evaluating operator, because Blender doesn't."""
     note_interrupt()
     _give_up()
 

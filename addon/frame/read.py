@@ -1,6 +1,7 @@
 """Reads the scene into an immutable snapshot.
 
-Armatures are read right away, object transforms when needed; the scene doesn't change meanwhile.
+Armatures are read right away, and object transforms when needed. Until the last of them is read,
+the scene doesn't change.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PRECISION = 1e-5
 its parents. Axes: relative to their length."""
 
 ROUNDED = 10.0 * PRECISION
-"""The same for bones with constraints, as some of these amplify rounding."""
+"""The same for bones with constraints, because some of these amplify rounding."""
 
 
 class Played:

@@ -516,7 +516,8 @@ class Affected(NamedTuple):
     def untouched(self) -> set[int]:
         """Return the armatures that show the right pose, because undo or redo left them alone.
 
-        Blender evaluates all armatures then, and flags their geometry and all armature data.
+        On undo and redo, Blender evaluates all armatures, and flags their geometry and all armature
+        data.
         """
         update, runs = self.update, self.runs
         plan, flags = runs.plan, update.updates

@@ -237,8 +237,8 @@ class ChainKind:
         gaze: For a look-at, returns the axis of the last bone that points at the target.
         mirrored: Takes the constraint and the matrix between the tip bones' axes. Returns by name
             the mirrored values of settings that differ, and a note on what can't be mirrored.
-        is_known_ahead: Whether a motion reads the same ahead of an evaluation, as it needs only
-            settings, the frame and the target (see `lookahead`).
+        is_known_ahead: Whether a motion reads the same ahead of an evaluation, because it needs
+            only settings, the frame and the target (see `lookahead`).
     """
 
     reaches: ClassVar[bool] = True
@@ -532,7 +532,7 @@ class ChainPlan(UnitPart):
         rig: The armature.
         item: The index of the constraint in the armature's list.
         kind: What it does with the chain.
-        items: Only this item, as units have a tuple.
+        items: Only this item, in the tuple that every unit has.
         bones: The posed bones, root first; empty if the constraint is invalid.
         tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
         has_hand: Whether the last bone copies the target's rotation.

@@ -25,7 +25,7 @@ class DeferredWrites:
 
     Attributes:
         noted: By data-block, RNA path of the owner and name of the setting: the block, the old and
-            the new value. Owners aren't referenced, as references may become invalid.
+            the new value. Owners aren't referenced, because references may become invalid.
         shapes: By armature and name of a control: the armature, the name of the bone at which it is
             drawn, and whether it is. Blender picks it there.
         new: The armatures planned since the last write.

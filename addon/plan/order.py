@@ -228,7 +228,7 @@ class Order:
     def _units_beneath(self, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units earlier in the list that pose some of a unit's bones.
 
-        Those beneath these are included, as earlier calls determined them.
+        Those beneath these are included, because earlier calls determined them.
         """
         sharing = {posing for bone in unit.bones for posing in self.posing[unit.rig.uid, bone]}
         below = sharing & self.beneath.keys()

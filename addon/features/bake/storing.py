@@ -1,4 +1,4 @@
-"""Measuring shear, as glTF and FBX store only local locations, rotations and scales of bones."""
+"""Measuring shear: glTF and FBX store only the local location, rotation and scale of each bone."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def snap_possible(
 
     Raises:
         ProblemError: If none can be snapped, or for a reason that affects all of them; nothing
-            has changed then.
+            is changed.
     """
     remaining, skipped, reason = list(indices), list[str](), ""
     while True:

@@ -445,7 +445,7 @@ def snap_to_fk(
         still: Bones of the armature to leave in place even if they are targets.
 
     Raises:
-        ProblemError: If they can't be snapped; nothing has changed then.
+        ProblemError: If they can't be snapped; nothing is changed.
     """
     snap = Snap(armature, indices, span, still)
     fk_before = fk_values(armature, snap.channels)

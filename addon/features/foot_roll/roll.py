@@ -105,7 +105,7 @@ class FootRoll:
         return moved if chain.offset is None else frame_in(moved, chain.offset)
 
     def rolled(self, snapshot: Snapshot, chain: ChainPlan) -> Rolled:
-        """Return how the foot has rolled; cached for an update, as leg and toes both need it."""
+        """Return how the foot has rolled, cached for an update: leg and toes both need it."""
         last = self._rolled_at
         if last is None or last[0]() is not snapshot:
             turn = snapshot.poses[chain.rig.uid].local(self.control.bone).rotation

@@ -81,8 +81,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         tips: The last bones of the legs; if empty, the legs are recognized.
 
     Raises:
-        ProblemError: If the legs can't walk, or a switch to FK is animated; nothing has changed
-            then.
+        ProblemError: If the legs can't walk, or a switch to FK is animated; nothing is changed.
     """
     planner.discard_if_outdated()
     # Legs find constraints by name, including those that a script added.

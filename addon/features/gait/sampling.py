@@ -173,7 +173,7 @@ class WalkGoal:
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return None, as it can't be read ahead."""
+        """Return None, because it can't be read ahead."""
         return None
 
     @property

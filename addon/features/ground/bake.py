@@ -54,7 +54,7 @@ def bake(
         The progress, from 0 to 1.
 
     Raises:
-        ProblemError: If baking fails; nothing has changed then.
+        ProblemError: If baking fails; nothing is changed.
     """
     if len(frames) < 2:
         raise ProblemError("No frames between Start and End: increase End")

@@ -46,7 +46,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
     parent share an armature.
 
     Raises:
-        ProblemError: If the object can't be parented; nothing has changed then.
+        ProblemError: If the object can't be parented; nothing is changed.
     """
     if problem := linked_problem(ob):
         raise ProblemError(problem)

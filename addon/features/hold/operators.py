@@ -34,7 +34,7 @@ from .simulation import holds
 
 
 class Holding(Working):
-    """Base of operators that change what holds constraint targets, controls or props."""
+    """Base of operators that change the holders of targets, controls or props."""
 
     asks = (armature_refusal, rest_refusal)
 

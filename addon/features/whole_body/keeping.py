@@ -52,7 +52,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         frames: An item of `FRAMES_ITEMS`.
 
     Raises:
-        ProblemError: If its body can't be posed; nothing has changed then.
+        ProblemError: If its body can't be posed; nothing is changed.
     """
     planner.discard_if_outdated()  # Bones may have been renamed.
     pin, settings, roles = (
@@ -181,7 +181,7 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
     """Key a body with pins as shown at each frame of the scene, and end the pins.
 
     Raises:
-        ProblemError: If there is nothing to bake, or it can't be keyed; nothing has changed then.
+        ProblemError: If there is nothing to bake, or it can't be keyed; nothing is changed.
     """
     body = kept_body(skeleton_of(armature))
     if body is None:

@@ -124,7 +124,7 @@ def roles_of(
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
         up_axis: The armature's axis that points up; empty for the current one.
-        bone: A bone of the body, as an armature may have several.
+        bone: A bone of the body, because an armature may have several.
     """
     if shown is None:
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())

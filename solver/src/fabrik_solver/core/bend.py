@@ -333,7 +333,7 @@ def _folding(
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
     """Return the largest distance of any joint from the axis, at most `STRAIGHT`.
 
-    Returns early, as nearly all chains are bent at their first joints.
+    Returns early, because nearly all chains are bent at their first joints.
     """
     ax, ay, az = axis
     farthest = 0.0

@@ -23,7 +23,7 @@ from ..core.vectors import (
 from .solid import Solid
 
 SWEEPS: Final = 64
-"""The maximum number of passes over colliders, as these may conflict or have edges that meet."""
+"""The maximum number of passes over colliders, which may conflict or have edges that meet."""
 
 TOUCHING: Final = 1e-9
 """The penetration at which a tail touches a collider, as a fraction of the bone's length."""

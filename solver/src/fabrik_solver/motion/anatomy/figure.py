@@ -211,8 +211,8 @@ class Figure:
     def line(self, start: int) -> list[int]:
         """Return the main chain of descendants of a bone, including it.
 
-        At a branch, names show how the limb continues, as a forearm may carry a shield. Without
-        names it follows the branch with a twin on the other side, otherwise the longest.
+        At a branch, names show how the limb continues, because a forearm may carry a shield.
+        Without names it follows the branch with a twin on the other side, otherwise the longest.
         """
         path = [start]
         while path[-1] in self._next:

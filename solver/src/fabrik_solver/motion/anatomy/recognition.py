@@ -323,9 +323,9 @@ def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without the face.
 
-    Bones that don't belong to the trunk by name are also left out, as a tail may rise ahead like a
-    scorpion's. So are bones that mark the end of another. If a head only consists of a capture's
-    markers, the nose is the head.
+    Bones that don't belong to the trunk by name are also left out, because a tail may rise ahead
+    like a scorpion's. So are bones that mark the end of another. If a head only consists of a
+    capture's markers, the nose is the head.
     """
     names = figure.names
     trunk = [
