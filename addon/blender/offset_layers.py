@@ -109,7 +109,7 @@ def nla_state(ob: bpy.types.Object) -> NlaState:
 
 
 def restore_tracks(ob: bpy.types.Object, state: NlaState) -> None:
-    """Remove tracks that were added later, restore the mutes of the others, and leave the layer."""
+    """Remove tracks added later, restore the mutes of the others, and leave tweak mode."""
     data: Any = ob.animation_data
     data.use_tweak_mode = False
     for track in [*data.nla_tracks][len(state.mutes) :]:

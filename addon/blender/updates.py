@@ -101,8 +101,8 @@ def present(copy: bpy.types.ID) -> bpy.types.ID | None:
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender has rebuilt relations.
 
-    It then flags the scene, like a selection does, and the shading of all objects, unlike a
-    selection.
+    Blender then flags the scene, as after a selection, and the shading of all objects, unlike after
+    a selection.
     """
     if not depsgraph.id_type_updated("SCENE"):
         return False
@@ -116,7 +116,8 @@ def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
     """Return the `session_uid`s of the data-blocks that an update has changed.
 
     This excludes data-blocks that are listed only for their shading after new relations. It also
-    excludes armatures whose bones were only selected or renamed: their data is listed without flag.
+    excludes armatures whose bones were only selected or renamed: their data is listed without a
+    flag.
 
     Args:
         updates: The update.

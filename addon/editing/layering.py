@@ -121,7 +121,7 @@ def refuse_covered(ob: bpy.types.Object, layer: OffsetLayer) -> None:
 
 
 def turn_on(ob: bpy.types.Object, layer: OffsetLayer) -> None:
-    """Push the action down again, and key into the layer; `refuse_covered` has accepted it."""
+    """Push the action down again, and key into the layer. Call `refuse_covered` before."""
     cast(Any, ob.animation_data).action = None
     _mute(layer, is_muted=False)
     edit_layer(ob)

@@ -238,7 +238,7 @@ def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dic
 
 
 def snap_ik_controls(armature: bpy.types.Object) -> None:
-    """Move a rig's own controls for IK so that its limbs in FK stay once switched back to IK.
+    """Move a rig's own controls for IK so that limbs now in FK keep their pose in IK.
 
     Each moves with its original bone as in the rest pose. Then it moves by what that bone misses
     in IK: a knee's control turns about one axis only, and some controls carry others.

@@ -192,8 +192,8 @@ def store_name(bone: Any) -> None:
 def has_copied_names(armature: bpy.types.Object) -> bool:
     """Return whether bones stored names of other bones, as pasted ones do.
 
-    Paste Pose Flipped copies the name that a bone stores to its mirror image. This is asked
-    whenever a bone is posed, so no other bones are looked at.
+    Paste Pose Flipped copies the name that a bone stores to its mirror image. This is called
+    whenever a bone is posed, so it doesn't look at other bones.
     """
     bones, known = pose_bones(armature), part(DeferredWrites).storing
     storing = known.get(armature.session_uid)

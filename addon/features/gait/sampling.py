@@ -86,7 +86,7 @@ class WalkSampler:
         self._grounds: list[GroundAnchor | None] = []
 
     def sample(self, snapshot: Snapshot) -> WalkSample | str:
-        """Return the walk in a snapshot, or a status message instead, empty if it is disabled.
+        """Return the walk in a snapshot, or else a status message (empty for a disabled walk).
 
         Raises:
             ProblemError: If the armature has zero scale.

@@ -108,7 +108,7 @@ class GroundGoal:
 
         On both sides of a cut, a leg keeps its pose: many captures start in the rest pose. The hip
         carries the leg and has already moved. Elsewhere, a nearly straight leg keeps its extension
-        if that takes little (see `Knees`).
+        if that takes little correction (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)

@@ -182,7 +182,7 @@ class FootClip:
     def pose(self, time: float) -> Pose:
         """Return the animated pose of the foot, carried by the moving ground.
 
-        Interpolated linearly between frames.
+        It is interpolated linearly between frames.
         """
         frame = floor(time)
         if time != frame:
@@ -295,7 +295,7 @@ class FootClip:
 class Stances:
     """A foot's contacts with the ground at one moment, in frames of its track.
 
-    Kept from frame to frame until the clip, the ground, or the probe's settings change.
+    They are kept from frame to frame until the clip, the ground, or the probe's settings change.
 
     Attributes:
         clip: The foot on the animation's floor.

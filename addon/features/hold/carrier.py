@@ -1,4 +1,4 @@
-"""The bone that carries a held object, which is parented to it in place.
+"""The bone that carries a held object: the object is parented to it without moving.
 
 A held bone only needs its channels, which constraints pose anyway. A held object keeps its keys,
 and Blender's own parenting moves it. The new armature comes between the object and its parent.

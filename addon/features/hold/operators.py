@@ -126,7 +126,7 @@ class Taking(Holding):
     )
 
     def take(self, held: list[Held], holder: Holder, frame: float) -> str:
-        """Add the events; return a message if their own keys are ignored, else an empty one."""
+        """Add the events; return a message, empty unless the items' own keys are ignored."""
         is_chosen = cast(Any, self).properties.is_property_set("use_animation")
         chosen = self.use_animation if is_chosen else None
         # The redo panel then shows the result.

@@ -1,4 +1,4 @@
-"""Corrects motion paths that Blender has recalculated, as soon as it isn't busy.
+"""Corrects motion paths that Blender has recalculated, as soon as Blender isn't busy.
 
 Blender calculates paths on request, and after edits while auto keying is on. It sends no
 notification, but the points then differ from those set here.

@@ -115,7 +115,7 @@ def packed(strand: Strand) -> bytes:
     """Encode a simulated strand.
 
     Rotations are rounded to single precision, like channels. Compressed, they then take half the
-    space. That matters as Blender copies them at each evaluation of the armature.
+    space. That matters because Blender copies them at each evaluation of the armature.
     """
     bones = len(strand.rotations[0]) // 4
     numbers = array("f", [number for rotations in strand.rotations for number in rotations])
@@ -609,7 +609,7 @@ def _placements(
 
 
 def ground_in(solid: Solid, to_space: Frame, reach: float) -> Ground:
-    """Return a solid as a ground in another space, from the transform from world space to it."""
+    """Return a solid as a ground in another space; ``to_space`` maps world space to it."""
     return Ground(solid, mat_apply(to_space[0], UP), reach)
 
 

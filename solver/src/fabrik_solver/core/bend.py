@@ -429,7 +429,7 @@ def off_axis(direction: Vec, axis: Vec) -> Vec | None:
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector perpendicular to the axis toward the first usable bend, or any one."""
+    """Return the unit vector perpendicular to the axis toward the first usable bend, else any."""
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:

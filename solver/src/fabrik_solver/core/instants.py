@@ -120,7 +120,7 @@ class ChainInstant(Instant):
         return self._candidate((), self._goal)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose close to another pose."""
+        """Return a solved pose close to another pose."""
         return self._candidate(rotations, self._led)
 
     def spread(self, number: int) -> Sequence[Quat]:
@@ -206,7 +206,7 @@ class BodyInstant(Instant):
         return self._candidate(self._body)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose close to another pose."""
+        """Return a solved pose close to another pose."""
         return self._candidate(self._body.started(rotations, location))
 
     def spread(self, number: int) -> Sequence[Quat]:

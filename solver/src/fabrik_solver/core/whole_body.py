@@ -165,14 +165,14 @@ class WholeBody:
         moved: float,
         goals: Sequence[WholeBodyGoal],
     ) -> WholeBodyPose:
-        """Return a pose between two, in which bones rotate by as much as the goals have moved.
+        """Return a pose between two others; its bones have rotated as far as the goals have moved.
 
         It meets the pins as the later pose does, and the goals that both poses meet. A point that
         is out of reach, or was until now, approaches its place in the later pose as far as the
         rotation of the bones allows.
 
         Args:
-            pose: The later pose, returned if it is near enough.
+            pose: The later pose. It is returned if it is near enough.
             last: The earlier pose.
             moved: How far the goals have moved since then, as a fraction of the body.
             goals: The goals of the later pose.

@@ -155,7 +155,7 @@ class Ground(Collider):
         return Ground(solid, unit_or(mix(self.up, other.up, t), other.up), other.reach)
 
     def gap(self, tail: Vec, radius: float) -> tuple[float, Vec]:
-        """Return the distance to the face above a tail, which is negative, and its normal.
+        """Return the negative distance to the face above a tail, and the face's normal.
 
         Above the surface, the distance is infinite.
         """

@@ -78,7 +78,7 @@ def candidates(figure: Figure) -> list[Pair]:
 
 
 def starts_of(figure: Figure) -> list[int]:
-    """Return the bones on a side with parents that aren't on it: chains start there."""
+    """Return the bones on a side whose parents aren't on it: chains start there."""
     side = figure.side
     return [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
 

@@ -50,7 +50,7 @@ class Anatomy(NamedTuple):
         standing: The ends of chains other than legs that stand on the ground.
         stiff: The arms and legs with a single bone, by name, which can't bend.
         hands: The hands without a bending arm, whose fingers may be limbs.
-        has_wings: Whether it has wings by name, possibly instead of arms.
+        has_wings: Whether the names include wings, possibly instead of arms.
     """
 
     left: Vec
