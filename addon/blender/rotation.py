@@ -338,7 +338,7 @@ class PatchedRows(PoseChannels):
         return self._patched[channel]
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return the patched values of a channel of some needed bones, as bytes."""
+        """Return a channel's patched values for some needed bones, as bytes."""
         values = super().of(group)
         if self._rows is None or group.channel in self.buffers:
             return values  # They are from the column, which is patched.

@@ -60,7 +60,7 @@ class Updates:
         return originals, geometry, transform, shading
 
     def are_more_than(self, count: int) -> bool:
-        """Return whether there are more than a number, without reading them."""
+        """Return whether more than ``count`` data-blocks are updated, without reading them."""
         return next(islice(self.depsgraph.updates, count, None), None) is not None
 
     @cached_property
@@ -70,17 +70,17 @@ class Updates:
 
     @property
     def geometry(self) -> list[bool]:
-        """Whether their geometry was updated, as when an armature is posed."""
+        """Whether each data-block's geometry was updated, as when an armature is posed."""
         return self._rows[1]
 
     @property
     def transform(self) -> list[bool]:
-        """Whether their transform was updated."""
+        """Whether each data-block's transform was updated."""
         return self._rows[2]
 
     @property
     def shading(self) -> list[bool]:
-        """Whether their shading was updated."""
+        """Whether each data-block's shading was updated."""
         return self._rows[3]
 
 

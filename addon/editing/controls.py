@@ -293,8 +293,8 @@ def mirror_bones(
 
     Args:
         armature: The armature.
-        names: The new names, by the names of the bones.
-        parents: The new bones' parents, by the names of the bones; empty without a parent.
+        names: The new names, by the old ones.
+        parents: The new bones' parents, by the old bones' names; empty without a parent.
     """
     mirror = Matrix.Diagonal((-1.0, 1.0, 1.0))
     with edit_mode(armature) as bones:

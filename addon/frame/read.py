@@ -89,8 +89,8 @@ class SceneSnapshot(ABC):
         failed: Armatures that an unexpected error kept from being read.
         locations: World locations of the objects read so far.
         played: The playback cache, if nothing was edited; otherwise None.
-        posed: By armature, its bones that follow something solved, if nothing but bones may have
-            been posed; otherwise None.
+        posed: By armature, its bones that follow something solved; None if more than the pose of
+            bones may have been edited.
         settled: The armatures of which only bones were posed since their settings were read.
     """
 
@@ -339,7 +339,8 @@ class ChannelSnapshot(SceneSnapshot):
                 transforms.
             seen: What goal sources read from its meshes before its evaluation; None after it.
             played: The playback cache, if only animation may have changed anything; otherwise None.
-            posed: The bones that follow something solved, if nothing but bones may have been posed.
+            posed: The bones that follow something solved; None if more than the pose of bones may
+                have been edited.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects, played)

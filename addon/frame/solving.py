@@ -134,7 +134,7 @@ class Runs:
         return state is not None and state == self.state_of(uid)
 
     def state_of(self, uid: int) -> object | None:
-        """Return what an armature's results depend on besides inputs; None if any is missing."""
+        """Return what an armature's results depend on besides inputs; None without all results."""
         if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
             return None
         plan = self.writers[uid].plan

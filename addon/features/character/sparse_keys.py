@@ -1,4 +1,4 @@
-"""Replacing keys of controls at every frame by fewer keys, within an error for each joint."""
+"""Replacing keys of controls at every frame with fewer keys, within an error for each joint."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class FABRIK_OT_controls_hide(Working, bpy.types.Operator):
     asks = (active_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Hide or show them."""
+        """Hide or show the controls."""
         armature = active_armature(context)
         controls = _controls(context, armature, [*range(len(settings(armature).constraints))])
         is_shown = any(not _is_hidden(*handle) for handle in controls)

@@ -210,7 +210,8 @@ def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
     A target of another kind, or in another armature, can't have one as its child.
 
     Raises:
-        ProblemError: If a bone that the settings name doesn't exist, or the toes aren't a child.
+        ProblemError: If a named bone doesn't exist, the toes don't rotate with the foot, or a
+            control isn't a child of the target.
     """
     if not item.is_property_set("roll"):
         return  # Reading it would store it (see `pointed`).

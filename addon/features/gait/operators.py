@@ -90,7 +90,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     _added: Message | None = None
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
-        """Make control bones by default, and simulate in slices."""
+        """Use control bones by default, and simulate step by step, with its progress shown."""
         self.prefer_bones(context)
         return super().invoke(context, event)
 

@@ -1,4 +1,4 @@
-"""Bake feet on the ground to sparse keys of their targets, the hip, and the bones it lifts.
+"""Bake feet on the ground to sparse keys of their targets, hips, and everything that hips lift.
 
 Targets get keys where contacts begin and end, and as many in between as the error requires. The
 keys go to copies of the actions, so the original animation is kept.

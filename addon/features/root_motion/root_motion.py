@@ -33,7 +33,7 @@ TOLERANCE = 0.01
 
 
 class Options(NamedTuple):
-    """Options of both operators.
+    """Options of both root motion operators.
 
     Attributes:
         onto: What to key the travel on.
@@ -49,7 +49,7 @@ class Options(NamedTuple):
 
 
 class TravelResult(NamedTuple):
-    """The result of both operators.
+    """The result of a root motion operator.
 
     Attributes:
         travel: The motion from the first to the last frame.

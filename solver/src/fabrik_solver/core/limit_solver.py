@@ -421,7 +421,7 @@ def solve_with_limits(
 
 
 def land_from(linkage: Linkage, rotations: list[Quat], near_enough: float) -> tuple[float, int]:
-    """Land from joint rotations within their limits; see `solve_with_limits`."""
+    """Minimize the residual from joint rotations within limits; see `solve_with_limits`."""
     linkage.turn(rotations)
     return _minimize(linkage, near_enough, STEPS, GAIN)
 

@@ -218,7 +218,7 @@ class Planted:
         self._levels = Column(partial(self._blend_after, flats, self._levelled))
 
     def around(self, time: float) -> tuple[int, bool]:
-        """Return the index of the last contact begun by a time, and whether it still lasts."""
+        """Return the index of the last contact that has begun, and whether it still lasts."""
         number = bisect_right(self._starts, time) - 1
         return number, number >= 0 and time <= self.places[number].contact.last
 

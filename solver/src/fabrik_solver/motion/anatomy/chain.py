@@ -116,7 +116,7 @@ class Chain:
         return is_end and self.heads[-1][2] - self.heads[0][2] > STEEP * self.size
 
     def fingers(self, first: int = 2) -> int:
-        """Return the index of the first bone with several fingers, at least ``first``; else 0."""
+        """Return the first index, from ``first`` on, whose bone has several fingers; else 0."""
         figure, path = self.figure, self.path
         for k in range(first, len(path)):
             here = figure.heads[path[k]]

@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """Evidence that two pairs are of two kinds: a test of both with a weight."""
+    """Evidence that one pair is of one kind and another of another: a test with a weight."""
 
     kinds: tuple[str, str]
     weight: float
