@@ -144,7 +144,7 @@ class DraggedPlace:
             auto_key(pin, "location")
 
     def restore(self) -> None:
-        """Restore the pin's values from the start; the pin exists again."""
+        """Restore the pin's values from the start. Call this once the pin exists again."""
         if self._before:
             _paste(pin_of(self._armature, self._bone), self._before)
 
