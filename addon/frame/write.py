@@ -33,6 +33,7 @@ from ..blender.rotation import (
     gather,
     quaternion,
     ranges_of,
+    transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
 from ..plan.chain_plan import Report
@@ -199,6 +200,7 @@ class ChannelBuffer:
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
         self._few = rows if rows.are_few else None
         self._column = rig.column(self.channel, self.size, self._few)
+        self._are_many = self._few is None and len(bones) > MOST_SINGLY
 
     def refresh(self) -> bool:
         """Look up the bones again; return whether they all exist, in the same order."""
@@ -236,33 +238,37 @@ class ChannelBuffer:
             return values[first * size : end * size]
         return array("f", gather(values, self.ranges, size))
 
-    def write(
-        self, numbers: array[float], is_quiet: bool, copy: bpy.types.Object | None = None
-    ) -> None:
+    def write(self, numbers: array[float], is_quiet: bool) -> None:
         """Set all values as fast as possible; call `read` first.
 
         Args:
             numbers: The values.
             is_quiet: Whether to avoid tagging the armature.
-            copy: An evaluated copy to write to instead, which tags nothing; None for the original.
         """
-        size, untyped = self.size, cast(Any, copy)
+        size = self.size
         values, _, writers = self._column
-        are_many = self._few is None and len(self.bones) > MOST_SINGLY
-        if are_many and copy is not None:
-            untyped.pose.bones.foreach_get(self.channel, values)
         for first, end, start in self.ranges:
             values[first * size : end * size] = numbers[start * size : (start + end - first) * size]
-        if are_many and (copy is not None or not is_quiet):
-            set_channel(copy or self.rig.object, self.channel, values)
-        elif copy is None:
-            for bone in self.bones:
-                writers[bone]()
-        else:
-            bones, names, view = untyped.pose.bones, self.rig.names, memoryview(numbers)
-            for i, bone in enumerate(self.bones):
-                prop = bones[names[bone]].path_resolve(self.channel, False)
-                prop.foreach_set(view[i * size : (i + 1) * size])
+        if not is_quiet and self._are_many:
+            set_channel(self.rig.object, self.channel, values)
+            return
+        for bone in self.bones:
+            writers[bone]()
+
+    def write_copy(self, copy: bpy.types.Object, numbers: array[float]) -> None:
+        """Set all values on an evaluated copy, which tags nothing."""
+        names, size, bones = self.rig.names, self.size, cast(Any, copy).pose.bones
+        if self._are_many:
+            values = array("f", bytes(4 * size * len(names)))
+            bones.foreach_get(self.channel, values)
+            for span in self.ranges:
+                transfer(numbers, size, span[2], values, size, span)
+            set_channel(copy, self.channel, values)
+            return
+        view = memoryview(numbers)
+        for i, bone in enumerate(self.bones):
+            prop = bones[names[bone]].path_resolve(self.channel, False)
+            prop.foreach_set(view[i * size : (i + 1) * size])
 
 
 class Overwrite(NamedTuple):
@@ -367,7 +373,7 @@ class Overwritten:
             for i in buffer.components_of(curves):
                 played[i] = values[i]
         if copy is not None:
-            buffer.write(written, is_quiet, copy)
+            buffer.write_copy(copy, written)
             written = fk_values
         if written == fk_values == played:
             return
