@@ -228,8 +228,8 @@ def stored_axis(bone: Any, posed: Any) -> Vector | None:
 
 
 Stored = tuple[Vec, Vec, Vec]
-"""The stored data of a bone: its axis of flexion, the detected one, and the detected one if
-linked."""
+"""The stored data of a bone: its axis of flexion, the detected axis, and the axis detected while
+the bone is linked."""
 
 
 def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:

@@ -44,7 +44,7 @@ from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
-"""The fastest that a foot moves, in leg lengths a second. Anything faster is a cut, as after the
+"""The highest speed of a foot, in leg lengths per second. Anything faster is a cut, as after the
 rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
 foot about twice that."""
 

@@ -35,7 +35,7 @@ NUMBERS = 23
 """How many numbers a frame stores, besides the object below the foot."""
 
 BEFORE = 20
-"""The same before knees were stored."""
+"""How many numbers a frame stored before knees were added."""
 
 HEAD = 10
 """How many numbers a track stores besides those of its frames."""
