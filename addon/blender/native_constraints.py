@@ -70,7 +70,7 @@ def space_point(con: Any) -> Point | None:
 
 
 def target_point(ob: Any, name: str) -> Point | None:
-    """Return an object, or its bone with a name; None without an object."""
+    """Return an object, or its bone called ``name`` if it has one; None without an object."""
     if ob is None:
         return None
     if name and ob.type == "ARMATURE" and ob.pose:

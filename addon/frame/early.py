@@ -153,9 +153,8 @@ class Choice(NamedTuple):
         snapshot: The armatures to solve, as they will be evaluated; None without any.
         is_tried: Whether this covers everything that can be solved ahead.
         unknown: The armatures whose inputs aren't certain yet, or needn't be read, because nothing
-            was edited since the frame was last played. Their last result, or that of the same
-            frame, is
-            written: if it is still valid, one evaluation is enough.
+            was edited since the frame was last played. Their last result, or the frame's last one,
+            is written. If it is still valid, one evaluation is enough.
     """
 
     snapshot: ChannelSnapshot | None

@@ -621,7 +621,7 @@ class SeenArmatures(dict[tuple[int, str], set[int]]):
 
 
 def forget_removed_layers() -> None:
-    """Forget removed view layers: a new one of that name hasn't shown anything yet."""
+    """Forget removed view layers: a new one of the same name hasn't shown anything yet."""
     seen = part(SeenArmatures)
     present = {
         (session_uid(scene), layer.name) for scene in bpy.data.scenes for layer in scene.view_layers

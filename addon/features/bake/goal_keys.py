@@ -1,4 +1,4 @@
-"""Baking goals to sparse keys of targets, for footing and walks."""
+"""Baking goals to sparse keys of targets, for feet on the ground and walks."""
 
 from __future__ import annotations
 

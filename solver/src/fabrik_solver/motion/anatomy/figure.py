@@ -529,8 +529,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deforming bones, plus others with limbs that it lacks by
-    name, because legs may have no parent.
+    They are the largest hierarchy with deforming bones, plus others whose names show limbs that it
+    lacks: legs may have no parent.
     """
     hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}
