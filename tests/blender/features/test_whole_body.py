@@ -256,6 +256,7 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(
     once = rigs.channels_bits(sample)
     for step in (0.3, 0.7, 1.2, 1.0):
         dragged.move_by(tuple(way * step))
+    dragged.settle()  # A long move is finished once the mouse rests.
     assert rigs.channels_bits(sample) == once
 
 
