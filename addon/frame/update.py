@@ -24,7 +24,7 @@ from ..plan.plan import Plan
 from ..plan.planner import Planner
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
-from .following import value_at
+from .following import values_at
 from .read import ChannelSnapshot, EvaluatedSnapshot, Played, SceneSnapshot
 from .replay import ShownFrame, digest_of
 from .shown import measure_shown
@@ -177,8 +177,7 @@ def follow_drivers(
     for uid, driving in lookahead.driving.items():
         values: list[object] = []
         for block, paths in driving.items():
-            copy = block.evaluated_get(depsgraph)
-            values += [value_at(copy, path) for path in paths]
+            values += values_at(block.evaluated_get(depsgraph), paths)
         if values != early.driving.get(uid):
             changed[uid] = values
     animated = lookahead.switched if changed else lookahead.unsettled
