@@ -151,7 +151,7 @@ class SceneSnapshot(ABC):
         varying = played.varying.get(uid)
         if varying is not None and not varying.is_any and reader.last is not None:
             return current, reader.last
-        varying = varying or reader.varying()
+        varying = varying or reader.varying(uid in self.plan.lookahead.known)
         fk = reader.read_played(current, self._fk_channels(current, reader), varying)
         played.varying[uid] = varying
         return current, fk

@@ -134,9 +134,10 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if was_tried and done.frame in runs.played.shown:
         replayed = _replayed(affected, done.frame) - stale
     for uid in stale:
+        runs.readers[uid].forget()
         runs.played.followers.pop(uid, None)
-        if not done.is_foreign:  # Else the original data keeps its own.
-            early.driving[uid] = done.driven[uid]
+        # The original data keeps its own, so it will be read again after a foreign depsgraph.
+        early.driving[uid] = [] if done.is_foreign else done.driven[uid]
     wrong = affected.evaluated.keys() - right - replayed
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
