@@ -174,6 +174,8 @@ class Skeleton:
 
         Bones are added, removed or reordered only when Blender rebuilds relations.
         """
+        if not self._is_sparse:
+            return self.has_same_bones()
         bones = pose_bones(self.object)
         return all([self.names[i] in bones for i in self._recorded]) and not any(
             [name in bones for name in self._missing]
