@@ -90,7 +90,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     _added: Message | None = None
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
-        """Make control bones by default, and simulate in slices."""
+        """Use control bones by default, and simulate step by step, with its progress shown."""
         self.prefer_bones(context)
         return super().invoke(context, event)
 
@@ -130,8 +130,8 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     ) -> None:
         """Turn the new targets into control bones, and show a leg, preferably the active bone's.
 
-        Not if the armature walks as an object, as control bones would move with it. In Pose Mode,
-        select the body to animate next, unless the active bone is part of a leg.
+        Not if the armature walks as an object, because control bones would move with it. In Pose
+        Mode, select the body to animate next, unless the active bone is part of a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""

@@ -205,7 +205,7 @@ class HipLimits(NamedTuple):
 class HipPath(Column[float, BodyMove]):
     """A body's movement at any time, if all of its feet are known ahead.
 
-    It follows locked feet. At each end of the trunk, the standing legs lift and pitch it.
+    The body follows its locked feet. The standing legs at each end of the trunk lift and pitch it.
     """
 
     def __init__(

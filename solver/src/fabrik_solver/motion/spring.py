@@ -205,7 +205,7 @@ class Tail:
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
     def at_start(self, rest: Vec, spring: Spring, external: Vec, is_settling: bool) -> Vec:
-        """Return the direction at the start: of the FK pose, or of the forces."""
+        """Return the direction at the start: that of the FK pose, or where the forces settle."""
         self.rest = rest
         direction = unit_or(self.arm, rest)
         if not is_settling:
