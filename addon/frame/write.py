@@ -256,7 +256,7 @@ class ChannelBuffer:
             writers[bone]()
 
     def write_copy(self, copy: bpy.types.Object, numbers: array[float]) -> None:
-        """Set all values on an evaluated copy, which tags nothing."""
+        """Set all values on an evaluated copy, without tagging anything for an update."""
         names, size, bones = self.rig.names, self.size, cast(Any, copy).pose.bones
         if self._are_many:
             values = array("f", bytes(4 * size * len(names)))

@@ -442,11 +442,12 @@ class UnitPlan:
         ranges: The posed bones as ranges of consecutive indices.
         root_parent: The parent of the first bone; -1 without one.
         is_layered: Whether a unit earlier in the list poses some of its bones.
-        is_known_ahead: Whether it reads the same ahead of an evaluation, if its chains can be
-            solved ahead.
+        is_known_ahead: Whether it can be solved before Blender evaluates the scene, if its chains
+            can be (see `lookahead`).
         lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
-        batch: Makes one unit that solves several of its kind and armature at once, if none needs
-            another; None if each is solved alone. Only for units with states.
+        batch: Combines units of the same kind and armature that don't need each other into one
+            unit, which solves them together; None if each is solved alone. Only for units with
+            states.
     """
 
     __slots__ = ()

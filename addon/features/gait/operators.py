@@ -114,7 +114,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")
         self._added = msg(
-            "{count} step with {body}, {made} of them new: animate it",
+            "{count} step with {body}, {made} of them new: animate {body}",
             count=counted(count, "{count} leg", "{count} legs"),
             made=made,
             body=body,
@@ -230,7 +230,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
     bl_idname = "fabrik.gait_bake"
     bl_label = "Bake Steps"
     bl_description = (
-        "Key the feet's targets at lift-off, mid-swing and landing, and the body. Write to "
+        "Key the body, and the feet's targets at lift-off, mid-swing and landing. Write to "
         "copies of the actions and disable the walk. Press Escape to cancel"
     )
     asks = (gait_refusal, rest_refusal, tweak_refusal)

@@ -376,8 +376,8 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"
     bl_description = (
-        "Key everything held by this armature, and its own held bones, at every frame of their "
-        "holds, and remove the holds"
+        "Key this armature's held bones, and everything that it holds, at every frame of their "
+        "holds. Then remove the holds"
     )
     asks = (armature_refusal, rest_refusal)
 

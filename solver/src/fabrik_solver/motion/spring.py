@@ -238,7 +238,7 @@ class Tail:
         return tail
 
     def move(self, head: Vec, arm: Vec) -> None:
-        """Move to a new head and arm."""
+        """Move to a new head, and a new vector from head to tail."""
         self.swing = sub(arm, self.arm)
         self.head = head
         self.arm = arm
