@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 import pytest
+from humans import make_human
 from mathutils import Euler, Vector
 from operating import click_bones
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
@@ -108,6 +109,59 @@ def test_what_is_set_stays_and_the_limb_bends_that_way() -> None:
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((-1, 0, 0)))
     update()
     assert evaluated(rig).pose.bones["Shin"].head.x < -0.5
+
+
+def make_beast(elbow: float) -> bpy.types.Object:
+    """Make an animal that faces −Y; the joint of its left foreleg is off the line along Y."""
+    bones: dict[str, Any] = {
+        "Hips": ((0, 0.5, 1), (0, 0, 1.05), ""),
+        "Chest": ((0, 0, 1.05), (0, -0.5, 1), "Hips"),
+        "Head": ((0, -0.5, 1), (0, -0.8, 1.1), "Chest"),
+    }
+    for side, x in (("L", 0.15), ("R", -0.15)):
+        for row, y, knee, above in (("Front", -0.4, elbow, "Chest"), ("Hind", 0.5, 0.0, "Hips")):
+            joints = [(x, y, 0.9), (x, y + knee, 0.45), (x, y, 0.08), (x, y - 0.1, 0.0)]
+            for part, (start, end) in zip(("Leg", "Shin", "Foot"), pairwise(joints), strict=True):
+                name = f"{row}{part}.{side}"
+                bones[name] = (start, end, above)
+                above = name
+    return make_armature(bones)
+
+
+@pytest.mark.parametrize(
+    ("elbow", "source"),
+    [(0.0, "BODY"), (0.05, "REST"), (-0.05, "REST")],
+    ids=["straight", "elbow", "wrist"],
+)
+def test_a_foreleg_bends_as_it_rests_and_a_straight_one_at_an_elbow(
+    elbow: float, source: str
+) -> None:
+    rig = make_beast(elbow)
+    for side in "LR":
+        assert flexion(rig, f"FrontShin.{side}").source == source
+        assert front(rig, f"FrontShin.{side}").y * (elbow or 1.0) > 0.0
+        assert flexion(rig, f"HindShin.{side}").source == "BODY"
+        assert front(rig, f"HindShin.{side}").y < -0.99
+
+
+@pytest.mark.parametrize("is_viewed", [False, True])
+def test_a_raised_knee_is_ahead_although_its_name_has_the_side_of_a_viewer(
+    is_viewed: bool,
+) -> None:
+    rig = make_human(keyed=False)
+    if is_viewed:
+        for old, new in ((".L", ".viewed"), (".R", ".L"), (".viewed", ".R")):
+            for bone in rig.data.bones:
+                bone.name = bone.name.replace(old, new)
+        update()
+    click_bones(rig, "foot.L")
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    rig.fabrik.constraints[0].target.location.z += 0.3
+    update()
+    bones = evaluated(rig).pose.bones
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    knee, hip = (bones[name].head.y for name in ("shin.L", "thigh.L"))
+    assert knee < hip - 0.1
 
 
 def test_adding_a_constraint_keeps_what_a_clip_tells() -> None:
