@@ -9,8 +9,8 @@ backward. Evidence is checked in this order, and the first clear evidence decide
 4. ``REST``: the rest pose, unless it is bent only slightly, and against the body's bend direction.
    The body doesn't overrule forelegs, whose joint may be an elbow or a wrist;
 5. ``POLE``: the pole of its chain;
-6. ``BODY``: knees of a recognized character flex to the back, elbows of arms and forelegs to the
-   front.
+6. ``BODY``: knees of a recognized character flex to the back, hocks and elbows, also those of
+   forelegs, to the front.
 
 All features ask `flexion_of`. `store_found` stores what the plan can't determine by itself. Only
 the plan knows how chains use a joint, so that is passed in.
@@ -319,12 +319,37 @@ class _Joint:
         return body_of(self.armature, self.rig.names[self.bone])
 
     @cached_property
-    def hinge(self) -> Limb | None:
-        """The limb of which it is the only elbow or knee; None if it isn't."""
+    def _place(self) -> tuple[Limb, int] | None:
+        """The limb in which it is an inner joint, and its index there; None if it isn't."""
         body = self.body
         index = body.index.get(body.meant(self.rig.names[self.bone]), -1)
-        limbs = body.anatomy.limbs
-        return next((limb for limb in limbs if limb.inner_joints == [index]), None)
+        return next(
+            (
+                (limb, limb.inner_joints.index(index))
+                for limb in body.anatomy.limbs
+                if index in limb.inner_joints
+            ),
+            None,
+        )
+
+    @property
+    def hinge(self) -> Limb | None:
+        """The limb of which it is the only elbow or knee; None if it isn't."""
+        limb, _ = self._place or (None, 0)
+        return limb if limb is not None and len(limb.inner_joints) == 1 else None
+
+    @property
+    def to(self) -> Vector | None:
+        """The direction to which its body flexes it, in armature space; None if unknown."""
+        if self._place is None:
+            return None
+        limb, k = self._place
+        count, front = len(limb.inner_joints), self.body.front
+        if count == 1:
+            return front if limb.kind == "ARM" or limb.is_foreleg else -front
+        # After the knee of a leg that stands on its toes comes the hock.
+        has_hock = count == 2 and limb.kind == "LEG" and not limb.is_foreleg
+        return (-front, front)[k] if has_hock else None
 
     @cached_property
     def _twin(self) -> _Joint | None:
@@ -514,11 +539,9 @@ def _pole(joint: _Joint) -> Vector | None:
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
         return None  # It isn't a hinge: it moves in another way.
-    limb, rig, body = joint.hinge, joint.rig, joint.body
-    if limb is None:
+    to, rig, body = joint.to, joint.rig, joint.body
+    if to is None:
         return None
-    is_elbow = limb.kind == "ARM" or limb.is_foreleg
-    to = body.front if is_elbow else -body.front
     line = [body.matrix(rig.rest(bone)) for bone in rig.chain_up(joint.bone)]
     offsets = [line[-1].translation - above.translation for above in line[-2::-1]]
     upper = next((offset for offset in offsets if offset.length > 0.0), Vector())

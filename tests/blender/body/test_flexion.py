@@ -144,6 +144,38 @@ def test_a_foreleg_bends_as_it_rests_and_a_straight_one_at_an_elbow(
         assert front(rig, f"HindShin.{side}").y < -0.99
 
 
+def test_a_straight_knee_above_a_hock_bends_ahead() -> None:
+    bones: dict[str, Any] = {
+        "Hips": ((0, 0, 1), (0, 0, 1.2), ""),
+        "Chest": ((0, 0, 1.2), (0, 0, 1.5), "Hips"),
+        "Head": ((0, 0, 1.5), (0, 0, 1.8), "Chest"),
+    }
+    joints = [(0.05, 0.95), (0.05, 0.65), (0.05, 0.35), (-0.05, 0.06), (-0.15, 0.0)]
+    for side, x in (("L", 0.1), ("R", -0.1)):
+        above = "Hips"
+        for part, (start, end) in zip(
+            ("Thigh", "Shin", "Hock", "Foot"),
+            pairwise((x, *joint) for joint in joints),
+            strict=True,
+        ):
+            bones[f"{part}.{side}"] = (start, end, above)
+            above = f"{part}.{side}"
+    rig = make_armature(bones)
+    assert flexion(rig, "Shin.L").source == "BODY" and front(rig, "Shin.L").y < -0.99
+    assert flexion(rig, "Hock.L").source == "REST" and front(rig, "Hock.L").y > 0.9
+    click_bones(rig, "Foot.L")
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    rig.fabrik.constraints[0].target.location.z += 0.25
+    update()
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    hip, knee, hock, foot = (
+        evaluated(rig).pose.bones[f"{part}.L"].head.copy()
+        for part in ("Thigh", "Shin", "Hock", "Foot")
+    )
+    assert knee.y < hip.y - 0.05
+    assert (knee - hock).cross(foot - hock).x > 0.0
+
+
 @pytest.mark.parametrize("is_viewed", [False, True])
 def test_a_raised_knee_is_ahead_although_its_name_has_the_side_of_a_viewer(
     is_viewed: bool,
