@@ -152,6 +152,17 @@ def test_neither_an_odd_leg_nor_a_sensor_is_the_head() -> None:
         assert "HEAD" in anatomy.missing()
 
 
+def test_a_bone_that_leads_aside_to_the_leg_is_no_thigh_whatever_its_name() -> None:
+    joints: list[Joint] = []
+    for name, parent, head in QUADRUPED:
+        above = parent
+        if name.startswith("thigh"):
+            above = f"femur{name[-2:]}"
+            joints.append((above, parent, (0.0, 0.48, 0.9)))
+        joints.append((name, above, head))
+    assert told(joints, recognize(bones_of(joints)).limbs) == QUADRUPED_LIMBS
+
+
 def test_forelegs_begin_ahead_of_other_legs() -> None:
     for joints, fore in ((QUADRUPED, {"humerus.L", "humerus.R"}), (HUMAN, set()), (INSECT, set())):
         limbs = recognize(bones_of(joints)).limbs
