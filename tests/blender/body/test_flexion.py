@@ -144,6 +144,37 @@ def test_a_foreleg_bends_as_it_rests_and_a_straight_one_at_an_elbow(
         assert front(rig, f"HindShin.{side}").y < -0.99
 
 
+def test_a_nearly_straight_limb_is_not_turned_about_itself_when_it_gets_controls() -> None:
+    trunk = [(0, 0.008, 0.005), (0, 0.455, 1.187), (0, 0.36, 1.156), (0, -0.041, 1.149)]
+    trunk += [(0, -0.467, 1.127), (0, -0.616, 1.295), (0, -0.663, 1.349)]
+    fore = [(0.132, -0.428, 1.147), (0.127, -0.387, 0.902), (0.118, -0.386, 0.453)]
+    fore += [(0.111, -0.386, 0.086), (0.11, -0.386, 0.014)]
+    hind = [(0.145, 0.47, 1.184), (0.112, 0.557, 0.883), (0.101, 0.798, 0.094), (0.1, 0.819, 0.025)]
+    bones: dict[str, Any] = {}
+
+    def chain(names: str, joints: list[tuple[float, float, float]], above: str) -> None:
+        for name, (start, end) in zip(names.split(), pairwise(joints), strict=True):
+            bones[name] = (start, end, above)
+            above = name
+
+    chain("root pelvis spine chest neck head", trunk, "")
+    for side, x in (("L", 1), ("R", -1)):
+        for names, joints, above in (
+            ("clavicle upperarm forearm hand", fore, "neck"),
+            ("thigh calf toe", hind, "pelvis"),
+        ):
+            sided = " ".join(f"{name}.{side}" for name in names.split())
+            chain(sided, [(x * a, b, c) for a, b, c in joints], above)
+    rig = make_armature(bones)
+    rig.data.bones["forearm.L"].fabrik_flexion = (1.0, 0.001, -0.019)  # It is bent slightly back.
+    before = evaluated(rig).pose.bones["forearm.L"].matrix.copy()
+    click_bones(rig, "hand.L")
+    assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
+    update()
+    moved = evaluated(rig).pose.bones["forearm.L"].matrix - before
+    assert max(abs(x) for row in moved for x in row) < 0.02
+
+
 def test_a_straight_knee_above_a_hock_bends_ahead() -> None:
     bones: dict[str, Any] = {
         "Hips": ((0, 0, 1), (0, 0, 1.2), ""),
