@@ -1,6 +1,7 @@
 """Reads the scene into an immutable snapshot.
 
-Armatures are read right away, object transforms when needed; the scene doesn't change meanwhile.
+Armatures are read right away, and object transforms when needed. Until the last of them is read,
+the scene doesn't change.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from fabrik_solver import Frame
+from fabrik_solver.core.frames import are_near
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
@@ -44,7 +46,7 @@ PRECISION = 1e-5
 its parents. Axes: relative to their length."""
 
 ROUNDED = 10.0 * PRECISION
-"""The same for bones with constraints, as some of these amplify rounding."""
+"""The same for bones with constraints, because some of these amplify rounding."""
 
 
 class Played:
@@ -88,8 +90,8 @@ class SceneSnapshot(ABC):
         failed: Armatures that an unexpected error kept from being read.
         locations: World locations of the objects read so far.
         played: The playback cache, if nothing was edited; otherwise None.
-        posed: By armature, its bones that follow something solved, if nothing but bones may have
-            been posed; otherwise None.
+        posed: By armature, its bones that follow something solved; None if more than the pose of
+            bones may have been edited.
         settled: The armatures of which only bones were posed since their settings were read.
     """
 
@@ -150,7 +152,7 @@ class SceneSnapshot(ABC):
         varying = played.varying.get(uid)
         if varying is not None and not varying.is_any and reader.last is not None:
             return current, reader.last
-        varying = varying or reader.varying()
+        varying = varying or reader.varying(uid in self.plan.lookahead.known)
         fk = reader.read_played(current, self._fk_channels(current, reader), varying)
         played.varying[uid] = varying
         return current, fk
@@ -338,7 +340,8 @@ class ChannelSnapshot(SceneSnapshot):
                 transforms.
             seen: What goal sources read from its meshes before its evaluation; None after it.
             played: The playback cache, if only animation may have changed anything; otherwise None.
-            posed: The bones that follow something solved, if nothing but bones may have been posed.
+            posed: The bones that follow something solved; None if more than the pose of bones may
+                have been edited.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects, played)
@@ -380,7 +383,7 @@ class ChannelSnapshot(SceneSnapshot):
         return Unevaluated(rig, rows, self._curves(rig.uid), self._set_by(rig))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones whose frames must be computed, which are all of them."""
+        """Return the bones whose frames must be computed: all of them."""
         return range(len(rig.names))
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
@@ -475,16 +478,10 @@ class ChannelSnapshot(SceneSnapshot):
         copy = rig.object.evaluated_get(depsgraph)
         if not copy.is_evaluated:
             return True
-        computed = {bone: frames[bone] for bone in constrained if bone in frames}
-        largest = max([abs(x) for _, head in computed.values() for x in head], default=0.0)
-        bones = pose_bones(copy)
-        for bone, (axes, head) in computed.items():
-            shown = bones[rig.names[bone]].matrix
-            if not _is_near(shown.translation, head, ROUNDED * largest):
-                return False
-            if not _is_near(matrix3(shown), axes, ROUNDED * max(map(abs, axes))):
-                return False
-        return True
+        bones, names = pose_bones(copy), rig.names
+        present = [bone for bone in constrained if bone in frames]
+        shown = [matrix_frame(bones[names[bone]].matrix) for bone in present]
+        return are_near([frames[bone] for bone in present], shown, ROUNDED)
 
     def _has_expected_transform(
         self,
@@ -504,12 +501,8 @@ class ChannelSnapshot(SceneSnapshot):
         if world is None:
             return True
         near = PRECISION * max(map(abs, world[0]))
-        return _is_near(matrix3(copy.matrix_world), world[0], near)
-
-
-def _is_near(evaluated: Iterable[float], computed: Iterable[float], near: float) -> bool:
-    """Return whether numbers differ by at most a distance."""
-    return all([abs(a - b) <= near for a, b in zip(evaluated, computed, strict=True)])
+        pairs = zip(matrix3(copy.matrix_world), world[0], strict=True)
+        return all([abs(a - b) <= near for a, b in pairs])
 
 
 def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int, float]) -> float:
