@@ -6,9 +6,11 @@ backward. Evidence is checked in this order, and the first clear evidence decide
 1. ``SET``: an earlier decision, or a correction by the user (`Bone.fabrik_flexion`);
 2. ``LIMIT``: a hinge that rotates more to one side;
 3. ``CLIP``: the joint's rotations in all frames of the armature's actions;
-4. ``REST``: the rest pose, unless it is bent only slightly, and against the body's bend direction;
+4. ``REST``: the rest pose, unless it is bent only slightly, and against the body's bend direction.
+   The body doesn't overrule forelegs, whose joint may be an elbow or a wrist;
 5. ``POLE``: the pole of its chain;
-6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
+6. ``BODY``: knees of a recognized character flex to the back, hocks and elbows, also those of
+   forelegs, to the front.
 
 All features ask `flexion_of`. `store_found` stores what the plan can't determine by itself. Only
 the plan knows how chains use a joint, so that is passed in.
@@ -27,6 +29,7 @@ from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
 from fabrik_solver.core.vectors import ORIGIN, Vec
+from fabrik_solver.motion.anatomy import Limb
 from fabrik_solver.motion.anatomy.thresholds import (
     CLIP_SAMPLES,
     IN_LINE,
@@ -311,13 +314,47 @@ class _Joint:
         return clip._replace(axis=self._axes_now().transposed() @ mirrored)
 
     @cached_property
-    def _body(self) -> Body:
+    def body(self) -> Body:
+        """The body that it is part of."""
         return body_of(self.armature, self.rig.names[self.bone])
+
+    @cached_property
+    def _place(self) -> tuple[Limb, int] | None:
+        """The limb in which it is an inner joint, and its index there; None if it isn't."""
+        body = self.body
+        index = body.index.get(body.meant(self.rig.names[self.bone]), -1)
+        return next(
+            (
+                (limb, limb.inner_joints.index(index))
+                for limb in body.anatomy.limbs
+                if index in limb.inner_joints
+            ),
+            None,
+        )
+
+    @property
+    def hinge(self) -> Limb | None:
+        """The limb of which it is the only elbow or knee; None if it isn't."""
+        limb, _ = self._place or (None, 0)
+        return limb if limb is not None and len(limb.inner_joints) == 1 else None
+
+    @property
+    def to(self) -> Vector | None:
+        """The direction to which its body flexes it, in armature space; None if unknown."""
+        if self._place is None:
+            return None
+        limb, k = self._place
+        count, front = len(limb.inner_joints), self.body.front
+        if count == 1:
+            return front if limb.kind == "ARM" or limb.is_foreleg else -front
+        # After the knee of a leg that stands on its toes comes the hock.
+        has_hock = count == 2 and limb.kind == "LEG" and not limb.is_foreleg
+        return (-front, front)[k] if has_hock else None
 
     @cached_property
     def _twin(self) -> _Joint | None:
         """The joint of the limb on the other side; None without a single one."""
-        body, names = self._body, self._body.names
+        body, names = self.body, self.body.names
         bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
         limbs = body.anatomy.limbs
         twins = [
@@ -334,11 +371,11 @@ class _Joint:
 
     def _axes_now(self) -> Any:
         """The axes of the bone in the examined pose."""
-        return self._body.matrix(self.rig.rest(self.bone)).to_3x3().normalized()
+        return self.body.matrix(self.rig.rest(self.bone)).to_3x3().normalized()
 
     def _mirrored(self, axis: Vector) -> Vector:
         """Return the mirror image of a rotation axis in armature space."""
-        across = self._body.turn @ Vector(self._body.anatomy.left)
+        across = self.body.turn @ Vector(self.body.anatomy.left)
         return 2.0 * axis.dot(across) * across - axis  # A rotation is mirrored the other way.
 
     @property
@@ -485,6 +522,9 @@ def _rest(joint: _Joint) -> Vector | None:
     direction = joint.bent
     if direction is None:
         return None
+    hinge = joint.hinge
+    if hinge is None or hinge.is_foreleg:
+        return direction  # The joint of a foreleg may be an elbow or a wrist, called its knee.
     if joint.before.angle(joint.after) < SLIGHT:
         body = _body(joint)
         if body is not None and body.normalized().dot(direction.normalized()) < SAME_WAY:
@@ -499,21 +539,15 @@ def _pole(joint: _Joint) -> Vector | None:
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
         return None  # It isn't a hinge: it moves in another way.
-    rig = joint.rig
-    name = rig.names[joint.bone]
-    body = body_of(joint.armature, name)
-    index = body.index.get(body.meant(name), -1)
-    for limb in body.anatomy.limbs:
-        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
-        if joints == [index]:
-            to = body.front if limb.kind == "ARM" else -body.front
-            line = [body.matrix(rig.rest(bone)) for bone in rig.chain_up(joint.bone)]
-            offsets = [line[-1].translation - above.translation for above in line[-2::-1]]
-            upper = next((offset for offset in offsets if offset.length > 0.0), Vector())
-            axis = cast(Vector, upper.cross(to))
-            axes = line[-1].to_3x3().normalized()
-            return axes.transposed() @ axis if axis.length > 0.0 else None
-    return None
+    to, rig, body = joint.to, joint.rig, joint.body
+    if to is None:
+        return None
+    line = [body.matrix(rig.rest(bone)) for bone in rig.chain_up(joint.bone)]
+    offsets = [line[-1].translation - above.translation for above in line[-2::-1]]
+    upper = next((offset for offset in offsets if offset.length > 0.0), Vector())
+    axis = cast(Vector, upper.cross(to))
+    axes = line[-1].to_3x3().normalized()
+    return axes.transposed() @ axis if axis.length > 0.0 else None
 
 
 EVIDENCE: Final = (

@@ -178,7 +178,19 @@ def _build(
         add_foot_controls()
     else:
         set_down(armature, indices, [(end, "") for end in _new_ends(armature, indices)])
+    if options.target is None:
+        # Controls round the pose, and hinges may turn a nearly straight limb about itself then.
+        notes += [
+            keep_pose(armature, limb, old_pose, _limited(armature, limb, hinged)) for limb in limbs
+        ]
     return list(filter(None, notes))
+
+
+def _limited(armature: bpy.types.Object, limb: Limb, hinged: Sequence[str]) -> list[str]:
+    """Return the bones of a limb that still have the hinges that were added."""
+    bones: Any = pose_bones(armature)
+    names = [name for name in limb.bones if name in hinged]
+    return [name for name in names if bones[name].fabrik_joint.limit_type != "NONE"]
 
 
 def _reach_for(

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, cast
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
+from fabrik_solver.motion.anatomy.thresholds import NO_LENGTH
+
 from ...blender.access import pose_bones, rest_bone
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
@@ -49,7 +51,10 @@ class RestSole(NamedTuple):
 
 
 def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
-    """Return the sole that On the Ground finds for a foot; None if it isn't the foot of a leg."""
+    """Return the sole that On the Ground finds for a foot.
+
+    None if it isn't the foot of a leg, or if its joints coincide with the ankle, as a robot's do.
+    """
     body = body_of(armature, foot)
     legs = [shape for shape, limb in body.limbs if limb.hand == foot and limb.kind == "LEG"]
     if not legs:
@@ -66,7 +71,7 @@ def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
     up = to_foot.to_3x3() @ body.up
     along = tip - heel
     along -= along.dot(up) * up
-    if along.length == 0.0:
+    if along.length <= NO_LENGTH * body.size:
         return None
     y, z = along.normalized(), -up
     axes = Matrix(cast(Any, (y.cross(z), y, z))).transposed()

@@ -92,6 +92,83 @@ def test_without_names_symmetry_and_feet_tell(
     assert joints[anatomy.head][0] == "head" and joints[anatomy.hips][0] == "hips"
 
 
+def viewed(joints: list[Joint]) -> list[Joint]:
+    """Return joints whose names have the sides of a viewer in front of the figure."""
+    other = {".L": ".R", ".R": ".L"}
+
+    def name_of(name: str) -> str:
+        return name[:-2] + other.get(name[-2:], name[-2:])
+
+    return [(name_of(name), name_of(parent), head) for name, parent, head in joints]
+
+
+def without(joints: list[Joint], *words: str) -> list[Joint]:
+    return [joint for joint in joints if not joint[0].startswith(words)]
+
+
+@pytest.mark.parametrize(
+    "joints",
+    [HUMAN, QUADRUPED, without(QUADRUPED, "hoof", "claw")],
+    ids=["human", "quad", "quad without toes"],
+)
+@pytest.mark.parametrize("yaw", [0.0, 2.0])
+def test_the_sides_of_a_viewer_are_exchanged_where_feet_or_head_point_ahead(
+    joints: list[Joint], yaw: float
+) -> None:
+    named = recognize(bones_of(joints, yaw))
+    anatomy = recognize(bones_of(viewed(joints), yaw))
+    assert anatomy.evidence == named.evidence == "NAMES"
+    assert dot(anatomy.front, (sin(yaw), -cos(yaw), 0.0)) > 0.99
+    assert anatomy.limbs == named.limbs and anatomy.sureness == named.sureness
+
+
+def test_names_of_sides_count_where_nothing_points_ahead() -> None:
+    joints = viewed(without(HUMAN, "toe"))
+    assert recognize(bones_of(joints)).front[1] == pytest.approx(1.0)
+    # A foot that points ahead is enough to trust them.
+    turned: list[Joint] = [
+        (name, parent, (x, 0.17 if name == "toe.L" else y, z)) for name, parent, (x, y, z) in HUMAN
+    ]
+    assert recognize(bones_of(turned)).front[1] == pytest.approx(-1.0)
+
+
+def test_neither_an_odd_leg_nor_a_sensor_is_the_head() -> None:
+    legs = both(
+        line(
+            "hub",
+            "hip leg1 leg2 leg3",
+            (0.2, -0.1, 1.1),
+            (0.5, -0.3, 1.3),
+            (0.9, -0.5, 0.6),
+            (0.8, -0.4, 0.0),
+        )
+    )
+    hub: Joint = ("hub", "", (0.0, 0.0, 1.2))
+    third = line("hub", "leg1 leg2 leg3", (0.0, 0.2, 1.3), (0.0, 0.6, 0.6), (0.0, 0.5, 0.0))
+    sensor: Joint = ("imu", "hub", (0.0, 0.0, 1.2))
+    for beside in (third, [sensor], [*third, sensor]):
+        anatomy = recognize(bones_of([hub, *legs, *beside]))
+        assert len(anatomy.limbs) == 2 and anatomy.head == -1
+        assert "HEAD" in anatomy.missing()
+
+
+def test_a_bone_that_leads_aside_to_the_leg_is_no_thigh_whatever_its_name() -> None:
+    joints: list[Joint] = []
+    for name, parent, head in QUADRUPED:
+        above = parent
+        if name.startswith("thigh"):
+            above = f"femur{name[-2:]}"
+            joints.append((above, parent, (0.0, 0.48, 0.9)))
+        joints.append((name, above, head))
+    assert told(joints, recognize(bones_of(joints)).limbs) == QUADRUPED_LIMBS
+
+
+def test_forelegs_begin_ahead_of_other_legs() -> None:
+    for joints, fore in ((QUADRUPED, {"humerus.L", "humerus.R"}), (HUMAN, set()), (INSECT, set())):
+        limbs = recognize(bones_of(joints)).limbs
+        assert {joints[limb.bones[0]][0] for limb in limbs if limb.is_foreleg} == fore
+
+
 def test_bones_for_control_and_clothes_are_no_limbs() -> None:
     extra: list[Joint] = both(
         [
@@ -313,6 +390,10 @@ def test_feet_that_are_off_the_ground_are_hands() -> None:
         ("HandMiddle1.L", "FINGER"),
         ("claw_arm.L", "ARM"),
         ("side_fins.L", "OTHER"),
+        ("upleg.L", "THIGH"),
+        ("loleg.L", "SHIN"),
+        ("LoArm_R", "FOREARM"),
+        ("shank_l", "SHIN"),
     ],
 )
 def test_names_tell_a_part(name: str, part: str) -> None:
@@ -346,6 +427,8 @@ def test_bones_without_names_are_no_halves() -> None:
         ("右ひざ", -1),
         ("b_RightLeg01_019", -1),
         ("Left", 1),
+        ("left_r_leg_top", 1),
+        ("right_l_thigh", -1),
         ("left:Spine", 0),
         ("Roll", 0),
         ("control_lr_l_r", 0),

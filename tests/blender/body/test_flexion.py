@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 import pytest
+from humans import make_human
 from mathutils import Euler, Vector
 from operating import click_bones
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
@@ -108,6 +109,122 @@ def test_what_is_set_stays_and_the_limb_bends_that_way() -> None:
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((-1, 0, 0)))
     update()
     assert evaluated(rig).pose.bones["Shin"].head.x < -0.5
+
+
+def make_beast(elbow: float) -> bpy.types.Object:
+    """Make an animal that faces −Y; the joint of its left foreleg is off the line along Y."""
+    bones: dict[str, Any] = {
+        "Hips": ((0, 0.5, 1), (0, 0, 1.05), ""),
+        "Chest": ((0, 0, 1.05), (0, -0.5, 1), "Hips"),
+        "Head": ((0, -0.5, 1), (0, -0.8, 1.1), "Chest"),
+    }
+    for side, x in (("L", 0.15), ("R", -0.15)):
+        for row, y, knee, above in (("Front", -0.4, elbow, "Chest"), ("Hind", 0.5, 0.0, "Hips")):
+            joints = [(x, y, 0.9), (x, y + knee, 0.45), (x, y, 0.08), (x, y - 0.1, 0.0)]
+            for part, (start, end) in zip(("Leg", "Shin", "Foot"), pairwise(joints), strict=True):
+                name = f"{row}{part}.{side}"
+                bones[name] = (start, end, above)
+                above = name
+    return make_armature(bones)
+
+
+@pytest.mark.parametrize(
+    ("elbow", "source"),
+    [(0.0, "BODY"), (0.05, "REST"), (-0.05, "REST")],
+    ids=["straight", "elbow", "wrist"],
+)
+def test_a_foreleg_bends_as_it_rests_and_a_straight_one_at_an_elbow(
+    elbow: float, source: str
+) -> None:
+    rig = make_beast(elbow)
+    for side in "LR":
+        assert flexion(rig, f"FrontShin.{side}").source == source
+        assert front(rig, f"FrontShin.{side}").y * (elbow or 1.0) > 0.0
+        assert flexion(rig, f"HindShin.{side}").source == "BODY"
+        assert front(rig, f"HindShin.{side}").y < -0.99
+
+
+def test_a_nearly_straight_limb_is_not_turned_about_itself_when_it_gets_controls() -> None:
+    trunk = [(0, 0.008, 0.005), (0, 0.455, 1.187), (0, 0.36, 1.156), (0, -0.041, 1.149)]
+    trunk += [(0, -0.467, 1.127), (0, -0.616, 1.295), (0, -0.663, 1.349)]
+    fore = [(0.132, -0.428, 1.147), (0.127, -0.387, 0.902), (0.118, -0.386, 0.453)]
+    fore += [(0.111, -0.386, 0.086), (0.11, -0.386, 0.014)]
+    hind = [(0.145, 0.47, 1.184), (0.112, 0.557, 0.883), (0.101, 0.798, 0.094), (0.1, 0.819, 0.025)]
+    bones: dict[str, Any] = {}
+
+    def chain(names: str, joints: list[tuple[float, float, float]], above: str) -> None:
+        for name, (start, end) in zip(names.split(), pairwise(joints), strict=True):
+            bones[name] = (start, end, above)
+            above = name
+
+    chain("root pelvis spine chest neck head", trunk, "")
+    for side, x in (("L", 1), ("R", -1)):
+        for names, joints, above in (
+            ("clavicle upperarm forearm hand", fore, "neck"),
+            ("thigh calf toe", hind, "pelvis"),
+        ):
+            sided = " ".join(f"{name}.{side}" for name in names.split())
+            chain(sided, [(x * a, b, c) for a, b, c in joints], above)
+    rig = make_armature(bones)
+    rig.data.bones["forearm.L"].fabrik_flexion = (1.0, 0.001, -0.019)  # It is bent slightly back.
+    before = evaluated(rig).pose.bones["forearm.L"].matrix.copy()
+    click_bones(rig, "hand.L")
+    assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
+    update()
+    moved = evaluated(rig).pose.bones["forearm.L"].matrix - before
+    assert max(abs(x) for row in moved for x in row) < 0.02
+
+
+def test_a_straight_knee_above_a_hock_bends_ahead() -> None:
+    bones: dict[str, Any] = {
+        "Hips": ((0, 0, 1), (0, 0, 1.2), ""),
+        "Chest": ((0, 0, 1.2), (0, 0, 1.5), "Hips"),
+        "Head": ((0, 0, 1.5), (0, 0, 1.8), "Chest"),
+    }
+    joints = [(0.05, 0.95), (0.05, 0.65), (0.05, 0.35), (-0.05, 0.06), (-0.15, 0.0)]
+    for side, x in (("L", 0.1), ("R", -0.1)):
+        above = "Hips"
+        for part, (start, end) in zip(
+            ("Thigh", "Shin", "Hock", "Foot"),
+            pairwise((x, *joint) for joint in joints),
+            strict=True,
+        ):
+            bones[f"{part}.{side}"] = (start, end, above)
+            above = f"{part}.{side}"
+    rig = make_armature(bones)
+    assert flexion(rig, "Shin.L").source == "BODY" and front(rig, "Shin.L").y < -0.99
+    assert flexion(rig, "Hock.L").source == "REST" and front(rig, "Hock.L").y > 0.9
+    click_bones(rig, "Foot.L")
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    rig.fabrik.constraints[0].target.location.z += 0.25
+    update()
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    hip, knee, hock, foot = (
+        evaluated(rig).pose.bones[f"{part}.L"].head.copy()
+        for part in ("Thigh", "Shin", "Hock", "Foot")
+    )
+    assert knee.y < hip.y - 0.05
+    assert (knee - hock).cross(foot - hock).x > 0.0
+
+
+@pytest.mark.parametrize("is_viewed", [False, True])
+def test_a_raised_knee_is_ahead_although_its_name_has_the_side_of_a_viewer(
+    is_viewed: bool,
+) -> None:
+    rig = make_human(keyed=False)
+    if is_viewed:
+        for old, new in ((".L", ".viewed"), (".R", ".L"), (".viewed", ".R")):
+            for bone in rig.data.bones:
+                bone.name = bone.name.replace(old, new)
+        update()
+    click_bones(rig, "foot.L")
+    assert bpy.ops.fabrik.limb_add(controls="EMPTY") == {"FINISHED"}
+    rig.fabrik.constraints[0].target.location.z += 0.3
+    update()
+    bones = evaluated(rig).pose.bones
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    knee, hip = (bones[name].head.y for name in ("shin.L", "thigh.L"))
+    assert knee < hip - 0.1
 
 
 def test_adding_a_constraint_keeps_what_a_clip_tells() -> None:

@@ -282,6 +282,24 @@ def test_nothing_moves_when_it_is_added_and_frames_are_the_same_however_reached(
         assert pose_bits(rig) == played[frame]
 
 
+def test_nothing_moves_with_the_two_axes_of_a_robots_ankle_which_cannot_roll() -> None:
+    rig = make_human(keyed=False)
+    activate(rig, "EDIT")
+    for side in "LR":
+        toe, foot = (rig.data.edit_bones[f"{name}.{side}"] for name in ("toe", "foot"))
+        way = toe.tail - toe.head
+        toe.head = foot.head
+        toe.tail = toe.head + way
+    activate(rig, "OBJECT")
+    update()
+    before = shown(rig, "toe.L")
+    add_limbs(rig, "foot.L")
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    moved = shown(rig, "toe.L") - before
+    assert max(map(abs, (x for row in moved for x in row))) < 1e-4
+    assert not any("Roll" in bone.name for bone in rig.pose.bones)
+
+
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
 def test_empties_carry_no_roll(controls: str) -> None:
     rig = make_human(keyed=False)

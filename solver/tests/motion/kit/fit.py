@@ -89,7 +89,7 @@ def examples() -> Iterator[Example]:
     for case in cases():
         heads = case.poses[0] if case.poses else [bone.head for bone in case.bones]
         figure = Figure(case.bones, Names(case.bones), body_bones(case.bones), heads)
-        pairs = candidates(facing(figure))
+        pairs = candidates(facing(figure)[0])
         meet(pairs)
         if pairs:
             yield Example(case, pairs)

@@ -10,7 +10,7 @@ from math import dist, hypot
 from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, only_twists, part_of, words_of
-from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, IN_LINE, ROW, SAME_WAY, STEEP
+from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, IN_LINE, ROW, SAME_WAY, SHORT, STEEP
 
 
 class Chain:
@@ -84,6 +84,8 @@ class Chain:
         A bone that is split for twisting may have any number of parts, not always exactly in line.
         """
         named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
+        while len(named) > 1 and self._leads_aside(named[0]):
+            del named[0]  # It leads from the middle of the hips to the leg.
         first = named[0] if named else lower - 1
         while first > 0 and not self.bends(first):
             first -= 1
@@ -140,6 +142,11 @@ class Chain:
             return False
         a, b = self.heads[k : k + 2]
         return a[2] - b[2] < STEEP * dist(a, b)
+
+    def _leads_aside(self, k: int) -> bool:
+        """Return whether a bone doesn't lead down, and is short for a bone of the limb."""
+        a, b, c = self.heads[k : k + 3]
+        return self.is_level(k) and dist(a, b) < SHORT * dist(b, c)
 
     def lies_flat(self, k: int) -> bool:
         """Return whether a bone is as flat as a foot on the ground."""

@@ -376,7 +376,7 @@ FEET: Final = (
     Foot(1.5, is_called_foot),
     Foot(3.0, is_below_shin),
     Foot(3.0, is_near_ground),
-    Foot(-4.0, is_above_ankles),
+    Foot(-5.0, is_above_ankles),
     Foot(2.5, begins_flat),
     Foot(-2.5, follows_flat),
     Foot(-2.5, is_long_bone),

@@ -6,6 +6,7 @@ Z is up. All thresholds are relative to the height of the body or the length of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise, product
 from math import dist, floor, hypot
 from statistics import median
@@ -18,10 +19,10 @@ from .naming import (
     FRONT_OR_HIND,
     LEG_PARTS,
     NOT_BODY,
-    SIDES,
     TRUNK,
     only_twists,
     part_of,
+    stem_and_side,
     words_of,
 )
 from .thresholds import (
@@ -96,9 +97,10 @@ class Names:
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
         self.words = [words_of(bone.name) for bone in bones]
-        self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
+        stems = [stem_and_side(words) for words in self.words]
+        self.stems = [stem for stem, _ in stems]
         self.parts = [part_of(words) for words in self.words]
-        self.sides = self._paired_sides()
+        self.sides = self._paired_sides([side for _, side in stems])
         self.marks = _marks(bones)
         above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
         self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
@@ -107,14 +109,19 @@ class Names:
                 self._clear_twists_before(bones, i)
         self.depths = self._depths(bones)
 
-    def _paired_sides(self) -> list[int]:
-        sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
+    def _paired_sides(self, sides: Sequence[int]) -> list[int]:
         named = {*zip(self.stems, sides, strict=True)}
         # The bone of the fifth lumbar vertebra is called L5, without an R5.
         return [
             side if (stem, -side) in named else 0
             for stem, side in zip(self.stems, sides, strict=True)
         ]
+
+    def mirrored(self) -> Names:
+        """Return the names with left and right exchanged."""
+        other = copy(self)
+        other.sides = [-side for side in self.sides]
+        return other
 
     def _depths(self, bones: Sequence[RestBone]) -> list[int]:
         depths = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
@@ -554,7 +561,7 @@ def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
     for words in map(words_of, names):
         part = part_of(words)
         if part in LIMBS:
-            side = sum([SIDES[w] for w in words if w in SIDES])
+            _, side = stem_and_side(words)
             key = (LIMBS[part], side, tuple([w for w in words if w in FRONT_OR_HIND]))
             count[key] = count.get(key, 0) + 1
     return {key for key, bones in count.items() if bones > 1}

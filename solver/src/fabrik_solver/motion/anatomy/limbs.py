@@ -41,6 +41,7 @@ class Limb(NamedTuple):
         halves: Its bones that are the second half of a bone split for twisting.
         is_bare: Whether it lacks a hand or foot, even if another bone serves as its end. A leg that
             stands on the tail of its last bone has no end, but isn't bare.
+        is_foreleg: Whether it is a leg that begins ahead of other legs, on another bone.
     """
 
     kind: str
@@ -52,6 +53,12 @@ class Limb(NamedTuple):
     toe: int
     halves: tuple[int, ...] = ()
     is_bare: bool = False
+    is_foreleg: bool = False
+
+    @property
+    def inner_joints(self) -> list[int]:
+        """The bones below its elbow or knee, or below several such joints."""
+        return [bone for bone in self.bones[1:] if bone not in self.halves]
 
 
 def limbs_of(figure: Figure) -> list[Limb]:

@@ -107,7 +107,7 @@ TRUNK: Final = _words("abdomen chest head hip hips neck pelvis spine torso waist
 """Words in the names of bones on the median plane, unless they have a side."""
 
 UPPER: Final = {"u", "up", "upper"}
-LOWER: Final = {"low", "lower"}
+LOWER: Final = {"lo", "low", "lower"}
 """Words that distinguish the two bones of a limb, next to ``arm`` or ``leg``."""
 
 OTHER: Final = _words(
@@ -129,7 +129,7 @@ PARTS: Final = (
     ("FOOT", {"ankle", "foot", "hoof", "paw"}),
     ("HAND", {"fist", "palm", *HAND}),
     ("GIRDLE", GIRDLE),
-    ("SHIN", {"calf", "crus", "knee", "shin", "tibia"}),
+    ("SHIN", {"calf", "crus", "knee", "shank", "shin", "tibia"}),
     ("THIGH", {"femur", "thigh"}),
     ("FOREARM", {"elbow", "forearm", "radius", "ulna"}),
     ("UPPER_ARM", {"humerus"}),
@@ -217,7 +217,18 @@ def opposites(name: str) -> list[str]:
 
 def side_of(name: str) -> int:
     """Return the side of a name: 1 for left, -1 for right, 0 for neither or both."""
-    return sum({SIDES[word] for word in words_of(name) if word in SIDES})
+    return stem_and_side(words_of(name))[1]
+
+
+def stem_and_side(words: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+    """Return the words of a name without its side, and the side as `side_of` does.
+
+    The longest words count: in ``left_r_leg``, the letter stands for the rear.
+    """
+    sides = {word for word in words if word in SIDES}
+    size = max([len(word) for word in sides], default=0)
+    stem = tuple([word for word in words if word not in sides or len(word) < size])
+    return stem, sum({SIDES[word] for word in sides if len(word) == size})
 
 
 def only_twists(words: Iterable[str], parent_words: Iterable[str]) -> bool:

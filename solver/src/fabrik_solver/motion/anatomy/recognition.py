@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from math import dist, sin
 from typing import Final, NamedTuple
 
-from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
-from .figure import UP, Figure, Names, RestBone, body_bones, level
+from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
+from .figure import LIMBS, UP, Figure, Names, RestBone, body_bones, level
 from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
 from .naming import FACE, LOWER
 from .thresholds import (
     ASIDE,
     COMPARABLE,
+    NEAR,
+    SAME_WAY,
     SLIGHT,
     SPRAWLING,
     SURE,
@@ -133,9 +135,9 @@ def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> f
 
 
 def _recognize(figure: Figure) -> Anatomy:
-    bones, names = figure.bones, figure.names
-    facing(figure)
-    limbs = limbs_of(figure)
+    bones = figure.bones
+    figure, limbs = facing(figure)
+    names = figure.names
     head = _head(figure, limbs)
     limbs = [limb for limb in limbs if head not in figure.ancestry(limb.trunk)]
     trunks = [limb.trunk for limb in limbs if limb.kind == "LEG"]
@@ -144,6 +146,7 @@ def _recognize(figure: Figure) -> Anatomy:
     # The hips may only carry the legs, next to the spine.
     shared = len([bone for bone in line if bone in figure.ancestry(hips)])
     limbs.sort(key=lambda limb: (-bones[limb.bones[0]].head[2], -limb.side))
+    limbs = [limb._replace(is_foreleg=_is_foreleg(figure, limb, limbs)) for limb in limbs]
     anatomy = Anatomy(
         figure.left,
         cross(figure.left, UP),
@@ -168,11 +171,54 @@ def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
     return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 
 
-def facing(figure: Figure) -> Figure:
-    """If names don't show left and right, make a body face where its feet point; return it."""
-    if figure.evidence in ("AXIS", "SHAPE"):
-        figure.face(_toes(figure.heads, limbs_of(figure)))
-    return figure
+def facing(figure: Figure) -> tuple[Figure, list[Limb]]:
+    """Return a figure that faces where its feet point, and its limbs.
+
+    Names show left and right, unless they are those of a viewer in front of the figure, or of its
+    mirror image.
+    """
+    limbs = limbs_of(figure)
+    if figure.evidence == "NAMES":
+        if not _faces_backward(figure, limbs):
+            return figure, limbs
+        if sum([limb.side * dot(_root(figure.heads, limb), figure.left) for limb in limbs]) > 0.0:
+            figure = Figure(figure.bones, figure.names.mirrored(), figure.body, figure.heads)
+        else:
+            figure.face(scaled(figure.front, -1.0))  # Bones near the trunk had hidden its left.
+    elif figure.evidence:
+        figure.face(_toes(figure.heads, limbs))
+    else:
+        return figure, limbs
+    return figure, limbs_of(figure)
+
+
+def _faces_backward(figure: Figure, limbs: Sequence[Limb]) -> bool:
+    """Return whether all feet point backward; without feet, whether the head of an animal does."""
+    legs = [limb for limb in limbs if limb.kind == "LEG"]
+    feet = [_toes(figure.heads, [leg]) for leg in legs if leg.toe not in figure.names.marks]
+    feet = [foot for foot in feet if length(foot) > NEAR * figure.height]
+    if feet:
+        return all([-dot(foot, figure.front) > SAME_WAY * length(foot) for foot in feet])
+    step = _from_legs(figure, legs)
+    return -dot(step, figure.front) > abs(step[2])  # A trunk that is more level than upright.
+
+
+def _from_legs(figure: Figure, legs: Sequence[Limb]) -> Vec:
+    """Return the vector from the middle of the hips to the head, by its name; zero without any."""
+    head = _called_head(figure)
+    if head < 0 or not legs:
+        return ORIGIN
+    roots = [_root(figure.heads, leg) for leg in legs]
+    return sub(figure.heads[head], scaled(sum_of(roots), 1.0 / len(roots)))
+
+
+def _is_foreleg(figure: Figure, limb: Limb, limbs: Sequence[Limb]) -> bool:
+    """Return whether a leg begins ahead of other legs, more than above or below them."""
+    if limb.kind != "LEG":
+        return False
+    others = [other for other in limbs if other.kind == "LEG" and other.trunk != limb.trunk]
+    steps = [sub(_root(figure.heads, limb), _root(figure.heads, other)) for other in others]
+    return any([dot(step, figure.front) > abs(step[2]) for step in steps])
 
 
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
@@ -285,6 +331,8 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
+        apart = ASIDE * figure.height
+        ends = {i: end for i, end in ends.items() if length(end) > apart}  # Not a sensor.
         return _ahead_of_chest(steps, ends, front)
     on = unit(sub(heads[bone], heads[first])) or ORIGIN
     children = _onward(ends, on, figure.left) or children
@@ -296,7 +344,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
     """Return the bones that lead ahead, otherwise those beginning above or below the chest."""
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
-    return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
+    return ahead or [i for i in ends if _is_steep(steps[i], front)]
 
 
 def _begins_high(steps: dict[int, Vec], bones: set[int]) -> bool:
@@ -324,8 +372,8 @@ def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without the face.
 
     Bones that don't belong to the trunk by name are also left out, because a tail may rise ahead
-    like a scorpion's. So are bones that mark the end of another. If a head only consists of a
-    capture's markers, the nose is the head.
+    like a scorpion's, and the odd leg of a robot like a neck. So are bones that mark the end of
+    another. If a head only consists of a capture's markers, the nose is the head.
     """
     names = figure.names
     trunk = [
@@ -333,6 +381,7 @@ def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
         for i in figure.children[bone]
         if figure.side[i] == 0
         and names.parts[i] != "OTHER"
+        and names.parts[i] not in LIMBS
         and (figure.children[i] or i not in names.marks)
     ]
     children = [i for i in trunk if not FACE & set(names.words[i])]
