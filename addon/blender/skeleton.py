@@ -124,9 +124,10 @@ class Skeleton:
             (self._recorded[i],) = _rest_states([bone])
         return bone
 
-    def record(self, i: int) -> None:
-        """Record a bone for `has_same_names`, without its rest pose."""
-        self._recorded.setdefault(i, None)
+    def record(self, bones: Iterable[int]) -> None:
+        """Record bones for `has_same_names`, without their rest poses."""
+        for i in bones:
+            self._recorded.setdefault(i, None)
 
     def record_missing(self, name: str) -> None:
         """Record for `has_same_names` that a bone with this name is missing."""
@@ -373,6 +374,31 @@ class Point:
     def __post_init__(self) -> None:
         """Look up the `session_uid` once."""
         self.uid = self.object.session_uid
+
+
+class Landmarks:
+    """Bones of an armature that differ from the others, which just follow their parents."""
+
+    def __init__(self, rig: Skeleton, bones: Iterable[int]) -> None:
+        """Mark the bones."""
+        self._rig = rig
+        self._nearest = {-1: -1} | {bone: bone for bone in bones}
+
+    def nearest(self, bone: int) -> int:
+        """Return the lowest landmark at or above a bone; -1 without one.
+
+        The bones passed on the way are recorded for `Skeleton.has_same_names`.
+        """
+        nearest, rig = self._nearest, self._rig
+        passed: list[int] = []
+        while bone not in nearest:
+            passed.append(bone)
+            bone = rig.parents[bone]
+        landmark = nearest[bone]
+        if passed:
+            rig.record(passed)
+            nearest.update(dict.fromkeys(passed, landmark))
+        return landmark
 
 
 class Skeletons(dict[int, Skeleton]):

@@ -27,6 +27,7 @@ from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
     Node,
+    constrained_bones,
     name_of,
     node_at,
     parents,
@@ -35,7 +36,7 @@ from ..blender.relations import (
     walk_dependencies,
 )
 from ..blender.rotation import KIND_OF
-from ..blender.skeleton import Skeleton, skeleton_of
+from ..blender.skeleton import Landmarks, Skeleton, skeleton_of
 from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
 from .plan import Lookahead, Plan, native_ik_chains
@@ -216,7 +217,8 @@ class _DependencyWalk:
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
-        self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
+        self._poses: dict[bpy.types.Object, tuple[dict[int, Any], set[int]]] = {}
+        self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
         self.settled: set[tuple[int, str, str]] = set()
         self.constrained_objects: set[int] = set()
@@ -244,9 +246,9 @@ class _DependencyWalk:
             if not self._knows(node):
                 names.append(name_of(node))
                 return ()
-            return [*parents(node), *self._followed.get(node, ())]
+            return map(self._landmark, (*parents(node), *self._followed.get(node, ())))
 
-        walk_dependencies(starts, relations)
+        walk_dependencies(map(self._landmark, starts), relations)
         return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
@@ -334,12 +336,25 @@ class _DependencyWalk:
             return False
         if bone < 0:
             return True
-        if ob not in self._poses:
+        constrained, unpredictable = self._poses[ob]
+        return bone not in unpredictable and self._knows_constraints(node, constrained[bone])
+
+    def _landmark(self, node: Node) -> Node:
+        """Return the node at or above another that doesn't only follow its parent."""
+        ob, bone = node
+        if bone < 0:
+            return node
+        if not self._knows_object(ob):
+            return ob, -1
+        landmarks = self._landmarks.get(ob)
+        if landmarks is None:
             rig = skeleton_of(ob)
-            self._poses[ob] = rig, pose_bones(ob), self._unpredictable_bones(rig)
-        rig, bones, unpredictable = self._poses[ob]
-        name = rig.names[bone]
-        return name not in unpredictable and self._knows_constraints(node, bones[name])
+            moved = self._unpredictable_bones(rig)
+            constrained, unpredictable = dict(constrained_bones(rig)), rig.index.keys() & moved
+            self._poses[ob] = constrained, {rig.index[name] for name in unpredictable}
+            landmarks = Landmarks(rig, constrained.keys() | self._poses[ob][1])
+            self._landmarks[ob] = landmarks
+        return ob, landmarks.nearest(bone)
 
     def _knows_object(self, ob: bpy.types.Object) -> bool:
         uid = ob.session_uid

@@ -25,13 +25,14 @@ from ..blender.relations import (
     Node,
     active_constraints,
     components,
+    constrained_bones,
     is_switched,
     node_at,
     parents,
     possible_constraints,
     settle,
 )
-from ..blender.skeleton import skeleton_of
+from ..blender.skeleton import Landmarks, skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
 from .plan import native_ik_chains
 from .sequences import in_order
@@ -102,6 +103,7 @@ class Order:
         """The paths of constraints that animation switches, if all together form a cycle."""
         self._is_any_off = False
         self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
+        self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         notes = [(member, member.note, member.is_late) for member in (*pre_pass, *chains)]
         while True:
             for member, note, is_late in notes:  # Another try may find other dependencies.
@@ -318,7 +320,7 @@ class Order:
 
         The chain gets notes if it is one update late.
         """
-        nodes = [*starts]
+        nodes = [*map(self._landmark, starts)]
         settle(nodes, self._sources_of, self._traces, self._trace)
         for node in nodes:
             for late in self._traces[node].late:
@@ -326,20 +328,37 @@ class Order:
         return {unit for node in nodes for unit in self._traces[node].units}
 
     def _sources_of(self, node: Node) -> list[Node]:
-        """Return the nodes on which a node depends for the order of solving."""
+        """Return the landmarks on which a landmark depends for the order of solving."""
         upstream = self._sources.get(node)
         if upstream is None:
             self._note_visit(node)
             sources = [source for _, sources in self._constraints(node) for source in sources]
-            upstream = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
-            self._sources[node] = upstream
+            nodes = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
+            upstream = self._sources[node] = [*map(self._landmark, nodes)]
         return upstream
 
     def _note_visit(self, node: Node) -> None:
         ob, bone = node
         self.visited.add(ob)
         if bone >= 0:
-            skeleton_of(ob).record(bone)
+            skeleton_of(ob).record([bone])
+
+    def _landmark(self, node: Node) -> Node:
+        """Return the node at or above another that solving or Blender moves by itself.
+
+        A bone that only follows its parent depends on the same.
+        """
+        ob, bone = node
+        if bone < 0:
+            return node
+        landmarks = self._landmarks.get(ob)
+        if landmarks is None:
+            rig = skeleton_of(ob)
+            driven = [rig.index[name] for name in self._drivers_of(ob) if name in rig.index]
+            constrained = [i for i, _ in constrained_bones(rig)]
+            moved = *self.posed.get(rig.uid, ()), *self._pulling_in(ob)
+            landmarks = self._landmarks[ob] = Landmarks(rig, (*driven, *constrained, *moved))
+        return ob, landmarks.nearest(bone)
 
     def _trace(self, node: Node) -> Trace:
         """Return a node's trace, from the traces of its sources."""
@@ -367,7 +386,7 @@ class Order:
         if unit is None:
             return sources
         parent = unit.rig.parents[bone]
-        return [] if parent in (-1, unit.root_parent) else [(ob, parent)]
+        return [] if parent in (-1, unit.root_parent) else [self._landmark((ob, parent))]
 
     def _united(self, node: Node, units: Iterable[frozenset[UnitPlan]]) -> frozenset[UnitPlan]:
         """Return the union of the units that pose a node and others, sharing sets if possible."""
@@ -411,15 +430,17 @@ class Order:
     def _native_ik_of(self, node: Node) -> list[Any]:
         """Return the native IK constraints that pose a bone, usually on a bone below it."""
         ob, bone = node
-        if bone < 0:
-            return []
+        return [] if bone < 0 else self._pulling_in(ob).get(bone, [])
+
+    def _pulling_in(self, ob: bpy.types.Object) -> dict[int, list[Any]]:
+        """Return the native IK constraints of an armature by the bones that they pose."""
         pulling = self._pulling.get(ob)
         if pulling is None:
             pulling = self._pulling[ob] = {}
             for con, chain in native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK")):
                 for pulled in chain if con.influence > 0.0 else ():
                     pulling.setdefault(pulled, []).append(con)
-        return pulling.get(bone, [])
+        return pulling
 
     def _late_at(self, node: Node, is_carried: bool) -> Iterator[Late]:
         """Yield the inputs through which a node follows a solved chain late.
@@ -468,7 +489,8 @@ class Order:
                 yield Late(_owner(node).name, note, behind)
 
     def _any_moves(self, nodes: Iterable[Node]) -> bool:
-        return any([self._traces[node].is_moving for node in nodes if node in self._traces])
+        landmarks = map(self._landmark, nodes)
+        return any([self._traces[node].is_moving for node in landmarks if node in self._traces])
 
     def _is_carried_along(
         self, con: Any, source_moves: bool, sources: list[Node], node: Node
@@ -559,21 +581,26 @@ class Order:
     def _driving(self, node: Node) -> list[Node]:
         """Return the nodes that the drivers of a node read."""
         ob, bone = node
-        by_bone = self._drivers.get(ob.session_uid)
-        if by_bone is None:
-            by_bone = self._drivers[ob.session_uid] = _drivers_by_bone(ob)
+        by_bone = self._drivers_of(ob)
         if by_bone and node not in self._read:
             drivers = by_bone.get(skeleton_of(ob).names[bone] if bone >= 0 else "", ())
             self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
         return self._read[node] if by_bone else []
 
-    def _units_behind(self, nodes: Sequence[Node]) -> frozenset[UnitPlan]:
+    def _drivers_of(self, ob: bpy.types.Object) -> dict[str, list[Any]]:
+        by_bone = self._drivers.get(ob.session_uid)
+        if by_bone is None:
+            by_bone = self._drivers[ob.session_uid] = _drivers_by_bone(ob)
+        return by_bone
+
+    def _units_behind(self, starts: Sequence[Node]) -> frozenset[UnitPlan]:
         """Return the units on which nodes depend in any way, also late.
 
         Units that these need anyway are left out.
         """
-        if not nodes:
+        if not starts:
             return frozenset()
+        nodes = [*map(self._landmark, starts)]
         settle(nodes, self._all_sources_of, self._behind, self._behind_of)
         return frozenset[UnitPlan]().union(*[self._behind[node] for node in nodes])
 
@@ -584,10 +611,11 @@ class Order:
         )
 
     def _all_sources_of(self, node: Node) -> list[Node]:
-        """Return all nodes on which a node depends in any way, except for its unit's needs."""
+        """Return all landmarks on which one depends in any way, except for its unit's needs."""
         node_sources = self._all_sources.get(node)
         if node_sources is None:
-            node_sources = self._all_sources[node] = [*self._find_all_sources(node)]
+            sources = self._find_all_sources(node)
+            node_sources = self._all_sources[node] = [*map(self._landmark, sources)]
         return node_sources
 
     def _find_all_sources(self, node: Node) -> Iterator[Node]:

@@ -19,7 +19,13 @@ from ..blender.curves import Curves
 from ..blender.dependency_driver import Source
 from ..blender.native_constraints import is_predictable
 from ..blender.references import constraint_sources
-from ..blender.relations import Node, active_constraints, possible_constraints, replaces_pose
+from ..blender.relations import (
+    Node,
+    active_constraints,
+    constrained_bones,
+    possible_constraints,
+    replaces_pose,
+)
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
@@ -142,10 +148,10 @@ def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
 def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, list[int]]]:
     """Return an armature's native IK constraints of some types, each with its bones."""
     chains: list[tuple[Any, list[int]]] = []
-    for bone in pose_bones(rig.object):
+    for i, bone in constrained_bones(rig):
         for con in bone.constraints:
             if con.type in kinds and not con.mute:
-                path = rig.chain_up(rig.index[bone.name])
+                path = rig.chain_up(i)
                 uses_tail = con.type != "IK" or con.use_tail
                 chains.append((con, (path if uses_tail else path[:-1])[-con.chain_count :]))
     return chains
@@ -154,11 +160,11 @@ def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, l
 def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
     """Return posed bones, their followers by predictable constraints, and all descendants."""
     following: dict[int, set[int]] = {}
-    for bone in pose_bones(rig.object):
-        constraints = possible_constraints(bone) if bone.constraints else ()
+    for bone, owner in constrained_bones(rig):
+        constraints = possible_constraints(owner)
         if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
             sources = [source for con in constraints for source in constraint_sources(con)]
-            following[rig.index[bone.name]] = {i for ob, i in sources if ob == rig.object}
+            following[bone] = {i for ob, i in sources if ob == rig.object}
     moved, count = rig.below(posed), -1
     while count < len(moved):
         count = len(moved)
