@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from math import atan2, hypot, tau
 from typing import Any, NamedTuple
@@ -279,6 +279,15 @@ class PoseChannels:
     def values(self, bone: int) -> list[float]:
         """Return the values of any bone's rotation channel."""
         return self.numbers(bone, *channel_of(self.mode(bone)))
+
+    def transform(self, bone: int) -> tuple[int, Sequence[float], Sequence[float], Sequence[float]]:
+        """Return the rotation mode of any bone, and its rotation, location and scale."""
+        if self.has(bone):
+            mode, numbers = self.mode(bone), partial(self.numbers, bone)
+            return mode, numbers(*channel_of(mode)), numbers("location", 3), numbers("scale", 3)
+        owner = self._owner(bone)
+        mode = mode_of(owner)
+        return mode, getattr(owner, channel_of(mode)[0])[:], owner.location[:], owner.scale[:]
 
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
         """Return the values of a channel of any bone."""

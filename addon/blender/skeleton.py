@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
+from weakref import WeakValueDictionary
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -50,11 +51,8 @@ class Skeleton:
         """Read the hierarchy. Rest poses are read on demand."""
         self.object = armature
         self.uid: int = armature.session_uid
-        bones = pose_bones(armature)
-        self.names: list[str] = bones.keys()
-        self.index = {name: i for i, name in enumerate(self.names)}
-        self.parents = [self.index.get(name, -1) for name in _parents_of(armature)]
-        self._names_and_rests = _names_and_rests(armature)
+        self._rest_pose = rest_pose = _rest_pose_of(armature)
+        self.names, self.index, self.parents = rest_pose.names, rest_pose.index, rest_pose.parents
         self._recorded: dict[int, object] = {}
         self._missing: set[str] = set()
         self.renamed: dict[str, str] = {}
@@ -88,9 +86,10 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone in the form of the solver."""
         if i not in self._bones:
+            self._record_rest(i)
             if self.parents[i] >= 0:
-                self.rest(self.parents[i])
-            self._bones[i] = rest_of(self.rest(i))
+                self._record_rest(self.parents[i])
+            self._bones[i] = self._rest_pose.bone(i)
         return self._bones[i]
 
     def rest_frame(self, i: int) -> Frame:
@@ -118,11 +117,13 @@ class Skeleton:
 
     def rest(self, i: int) -> bpy.types.Bone:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
-        bone = rest_bone(self.object, self.names[i])
+        self._record_rest(i)
+        return rest_bone(self.object, self.names[i])
+
+    def _record_rest(self, i: int) -> None:
         # Once many bones are recorded, all are compared.
         if self._recorded.setdefault(i, None) is None and self._is_sparse:
-            (self._recorded[i],) = _rest_states([bone])
-        return bone
+            (self._recorded[i],) = _rest_states([rest_bone(self.object, self.names[i])])
 
     def record(self, bones: Iterable[int]) -> None:
         """Record bones for `has_same_names`, without their rest poses."""
@@ -189,7 +190,7 @@ class Skeleton:
             at_all: Whether to check all bones, not only the recorded ones.
         """
         if at_all or not self._is_sparse:
-            return self._names_and_rests != _names_and_rests(self.object)
+            return self._rest_pose.read != _rests_of(self.object)
         if not self.has_same_names():
             return True
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
@@ -205,20 +206,12 @@ class Skeleton:
     @cached_property
     def connected(self) -> frozenset[int]:
         """The connected bones, whose location channel Blender ignores."""
-        rests: Any = cast("bpy.types.Armature", self.object.data).bones
-        posed = pose_bones(self.object)  # As `rest_bone`, without a call for each.
-        return frozenset(
-            [i for i, bone in enumerate(posed) if (bone.bone or rests[bone.name]).use_connect]
-        )
+        return self._rest_pose.connected
 
     @cached_property
     def children(self) -> list[list[int]]:
         """The children of each bone."""
-        children: list[list[int]] = [[] for _ in self.names]
-        for i, parent in enumerate(self.parents):
-            if parent >= 0:
-                children[parent].append(i)
-        return children
+        return self._rest_pose.children
 
     def chain_up(self, tip: int) -> list[int]:
         """Return a bone's ancestors and the bone itself, topmost first."""
@@ -261,23 +254,146 @@ class Skeleton:
         return bones_below
 
 
-def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
+INHERIT_SCALE = {
+    item.value: item.identifier
+    for item in cast(Any, bpy.types.Bone.bl_rna.properties["inherit_scale"]).enum_items
+}
+"""The modes of inheriting scale, by number."""
+
+
+class Rests(NamedTuple):
+    """The names and rest poses of an armature's bones, as Blender stores them.
+
+    Attributes:
+        names: The names of its pose bones.
+        rest_names: The names of the bones of its data, in whose order the others are.
+        matrices: Their frames in armature space, as bytes.
+        lengths: Their lengths, as bytes.
+        inherit_scale: Numbers of their modes, as bytes.
+        inherit_rotation: Whether they inherit rotation.
+        local_location: Whether their location is local.
+        connected: Whether they are connected to their parents.
+    """
+
+    names: tuple[str, ...]
+    rest_names: tuple[str, ...]
+    matrices: bytes
+    lengths: bytes
+    inherit_scale: bytes
+    inherit_rotation: tuple[bool, ...]
+    local_location: tuple[bool, ...]
+    connected: tuple[bool, ...]
+
+
+def _rests_of(armature: bpy.types.Object) -> Rests:
     """Return the names and rest poses of all bones. They may change without new relations."""
     rests = cast("bpy.types.Armature", armature.data).bones
-    columns: list[object] = [pose_bones(armature).keys()]
-    for name, kind, size in (
-        ("matrix_local", "f", 16),
-        ("length", "f", 1),
-        ("inherit_scale", "i", 1),
-    ):
-        column = array(kind, bytes(4 * size * len(rests)))
-        rests.foreach_get(name, column)
-        columns.append(column.tobytes())
-    for name in ("use_inherit_rotation", "use_local_location"):
-        flags = [False] * len(rests)
-        rests.foreach_get(name, flags)
-        columns.append(flags)
-    return tuple(columns)
+
+    def column(kind: str, name: str, size: int = 1) -> bytes:
+        numbers = array(kind, bytes(4 * size * len(rests)))
+        rests.foreach_get(name, numbers)
+        return numbers.tobytes()
+
+    def flags(name: str) -> tuple[bool, ...]:
+        values = [False] * len(rests)
+        rests.foreach_get(name, values)
+        return tuple(values)
+
+    return Rests(
+        tuple(pose_bones(armature).keys()),
+        tuple(rests.keys()),
+        column("f", "matrix_local", 16),
+        column("f", "length"),
+        column("i", "inherit_scale"),
+        flags("use_inherit_rotation"),
+        flags("use_local_location"),
+        flags("use_connect"),
+    )
+
+
+class RestPose:
+    """The bones of an armature at rest, shared by all armatures that have the same ones.
+
+    Everything comes from what was read, so it stays right while one of them is edited.
+
+    Attributes:
+        read: What was read.
+        names: The names of the bones.
+        index: The index of each name.
+        parents: The indices of the parents, -1 for none.
+    """
+
+    def __init__(self, read: Rests, rows: Sequence[int], parents: Sequence[int]) -> None:
+        """Compute nothing yet.
+
+        Args:
+            read: What was read.
+            rows: The position of each bone among the bones of the data.
+            parents: The indices of the parents, -1 for none.
+        """
+        self.read, self.names, self.parents = read, [*read.names], [*parents]
+        self.index = {name: i for i, name in enumerate(self.names)}
+        self._rows = rows
+        self._bones: dict[int, Bone] = {}
+
+    def bone(self, i: int) -> Bone:
+        """Return the rest pose of a bone in the form of the solver."""
+        if i not in self._bones:
+            read, row, parent = self.read, self._rows[i], self.parents[i]
+            self._bones[i] = _bone_of(
+                self._matrix(row),
+                Matrix.Identity(4) if parent < 0 else self._matrix(self._rows[parent]),
+                self._lengths[row],
+                INHERIT_SCALE[array("i", read.inherit_scale)[row]],
+                read.inherit_rotation[row],
+                read.local_location[row],
+            )
+        return self._bones[i]
+
+    @cached_property
+    def _lengths(self) -> array[float]:
+        return array("f", self.read.lengths)
+
+    @cached_property
+    def _matrices(self) -> array[float]:
+        return array("f", self.read.matrices)
+
+    def _matrix(self, row: int) -> Matrix:
+        numbers = self._matrices[16 * row : 16 * row + 16]  # Column by column.
+        return Matrix([numbers[i::4] for i in range(4)])
+
+    @cached_property
+    def connected(self) -> frozenset[int]:
+        """The connected bones."""
+        return frozenset([i for i, row in enumerate(self._rows) if self.read.connected[row]])
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The children of each bone."""
+        children: list[list[int]] = [[] for _ in self.names]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                children[parent].append(i)
+        return children
+
+
+_rest_poses: WeakValueDictionary[object, RestPose] = WeakValueDictionary()
+"""The rest poses of all skeletons, by what was read."""
+
+
+def _rest_pose_of(armature: bpy.types.Object) -> RestPose:
+    read = _rests_of(armature)
+    rest_names = read.names
+    if rest_names != read.rest_names:  # Renamed in Edit Mode, or in another order.
+        rest_names = tuple([rest_bone(armature, name).name for name in read.names])
+    rows = {name: row for row, name in enumerate(read.rest_names)}
+    key = read, rest_names, tuple(_parents_of(armature))
+    rest_pose = _rest_poses.get(key)
+    if rest_pose is None:
+        index = {name: i for i, name in enumerate(read.names)}
+        parents = [index.get(name, -1) for name in key[2]]
+        rest_pose = _rest_poses[key] = RestPose(read, [rows[name] for name in rest_names], parents)
+    return rest_pose
 
 
 def _rest_states(bones: Iterable[Any]) -> list[object]:
@@ -293,18 +409,35 @@ def _rest_states(bones: Iterable[Any]) -> list[object]:
 
 def rest_of(bone: bpy.types.Bone) -> Bone:
     """Return the rest pose of a bone in the form of the solver."""
-    parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
+    return _bone_of(
+        bone.matrix_local,
+        bone.parent.matrix_local if bone.parent else Matrix.Identity(4),
+        bone.length,
+        bone.inherit_scale,
+        bone.use_inherit_rotation,
+        bone.use_local_location,
+    )
+
+
+def _bone_of(
+    matrix: Matrix,
+    parent_matrix: Matrix,
+    length: float,
+    inherit_scale: str,
+    inherit_rotation: bool,
+    local_location: bool,
+) -> Bone:
     # Blender's arithmetic computes the offset, so that ordinary bones have no shear at all.
     # A bone of 1e20 meters has a rest matrix without axes, which has no inverse.
-    offset = parent_matrix.inverted_safe() @ bone.matrix_local
+    offset = parent_matrix.inverted_safe() @ matrix
     return Bone(
         rest=matrix3(offset),
         head=vector(offset.translation),
-        length=bone.length,
+        length=length,
         parent_rest=matrix3(parent_matrix),
-        inherit_scale=bone.inherit_scale,
-        inherit_rotation=bone.use_inherit_rotation,
-        local_location=bone.use_local_location,
+        inherit_scale=inherit_scale,
+        inherit_rotation=inherit_rotation,
+        local_location=local_location,
     )
 
 

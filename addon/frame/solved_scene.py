@@ -139,13 +139,13 @@ class SolvedPose:
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that chains don't pose."""
         fk, channels = self.fk, self.now.channels
-        mode = channels.mode(bone)
-        rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
         if bone in fk.rows.chosen or not fk.rows.are_few:
+            mode = channels.mode(bone)
+            rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
             return fk.local(bone, rotation)
-        x, y, z = channels.numbers(bone, "location", 3)
-        sx, sy, sz = channels.numbers(bone, "scale", 3)
-        return Local(ORIGIN if bone in fk.rig.connected else (x, y, z), rotation, (sx, sy, sz))
+        mode, values, (x, y, z), (sx, sy, sz) = channels.transform(bone)
+        place = ORIGIN if bone in fk.rig.connected else (x, y, z)
+        return Local(place, quaternion(mode, values), (sx, sy, sz))
 
     def fk_local(self, bone: int) -> Local:
         """Return the FK pose of a bone that a unit poses, as local channels."""
@@ -324,7 +324,10 @@ class SolvedScene:
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
         if followers is None:
-            follower = follower_of(pose.owner(bone), is_pulled)
+            owner = pose.owner(bone)
+            if not owner.constraints:  # As most bones.
+                return bone_frame(rig.bone(bone), pose.local(bone), parent)
+            follower = follower_of(owner, is_pulled)
         else:
             follower = followers.find(bone, pose.owner, pose.local, is_pulled)
         frame = self._shown_frame(pose, bone, parent) if follower.is_shown else None
