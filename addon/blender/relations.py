@@ -218,9 +218,20 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
     return [con for con in constraints if not con.mute and con.influence > 0.0 and con.is_valid]
 
 
-def constrained_bones(rig: Skeleton) -> list[tuple[int, Any]]:
-    """Return the bones of an armature that have native constraints, each with its index."""
-    return [(i, bone) for i, bone in enumerate(pose_bones(rig.object)) if bone.constraints]
+class ConstrainedBones(dict[int, set[int]]):
+    """The bones that have native constraints, by armature, each looked at once."""
+
+    def of(self, rig: Skeleton) -> set[int]:
+        """Return those of an armature."""
+        bones = self.get(rig.uid)
+        if bones is None:
+            bones = self[rig.uid] = constrained_bones(rig)
+        return bones
+
+
+def constrained_bones(rig: Skeleton) -> set[int]:
+    """Return the bones of an armature that have native constraints."""
+    return {i for i, bone in enumerate(pose_bones(rig.object)) if bone.constraints}
 
 
 def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:

@@ -86,9 +86,7 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone in the form of the solver."""
         if i not in self._bones:
-            self._record_rest(i)
-            if self.parents[i] >= 0:
-                self._record_rest(self.parents[i])
+            self._record_rests([index for index in (i, self.parents[i]) if index >= 0])
             self._bones[i] = self._rest_pose.bone(i)
         return self._bones[i]
 
@@ -117,13 +115,14 @@ class Skeleton:
 
     def rest(self, i: int) -> bpy.types.Bone:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
-        self._record_rest(i)
+        self._record_rests([i])
         return rest_bone(self.object, self.names[i])
 
-    def _record_rest(self, i: int) -> None:
-        # Once many bones are recorded, all are compared.
-        if self._recorded.setdefault(i, None) is None and self._is_sparse:
-            (self._recorded[i],) = _rest_states([rest_bone(self.object, self.names[i])])
+    def _record_rests(self, bones: Iterable[int]) -> None:
+        recorded, count = self._recorded, len(self.names)
+        for i in bones:  # Once many bones are recorded, all are compared.
+            if recorded.setdefault(i, None) is None and len(recorded) * SPARSE < count:
+                (recorded[i],) = _rest_states([rest_bone(self.object, self.names[i])])
 
     def record(self, bones: Iterable[int]) -> None:
         """Record bones for `has_same_names`, without their rest poses."""

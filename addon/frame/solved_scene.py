@@ -324,10 +324,10 @@ class SolvedScene:
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
         if followers is None:
-            owner = pose.owner(bone)
-            if not owner.constraints:  # As most bones.
+            constrained = self.plan.constrained.get(rig.uid)
+            if constrained is not None and bone not in constrained:
                 return bone_frame(rig.bone(bone), pose.local(bone), parent)
-            follower = follower_of(owner, is_pulled)
+            follower = follower_of(pose.owner(bone), is_pulled)
         else:
             follower = followers.find(bone, pose.owner, pose.local, is_pulled)
         frame = self._shown_frame(pose, bone, parent) if follower.is_shown else None

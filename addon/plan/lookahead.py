@@ -26,8 +26,8 @@ from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
+    ConstrainedBones,
     Node,
-    constrained_bones,
     name_of,
     node_at,
     parents,
@@ -108,7 +108,7 @@ def _look_at_group(
     plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
-    walk = _DependencyWalk(lookahead)
+    walk = _DependencyWalk(lookahead, plan.constrained)
     unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):
         unknown = walk.unknown(units)
@@ -209,7 +209,7 @@ def _switched(animated: animation.Channels) -> set[tuple[str, str]]:
 class _DependencyWalk:
     """A walk up the dependencies of armatures that are solved together."""
 
-    def __init__(self, lookahead: Lookahead) -> None:
+    def __init__(self, lookahead: Lookahead, constrained: ConstrainedBones) -> None:
         self.lookahead = lookahead
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
@@ -217,7 +217,8 @@ class _DependencyWalk:
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
-        self._poses: dict[bpy.types.Object, tuple[dict[int, Any], set[int]]] = {}
+        self._constrained = constrained
+        self._unpredictable: dict[bpy.types.Object, set[str]] = {}
         self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
         self.settled: set[tuple[int, str, str]] = set()
@@ -336,8 +337,8 @@ class _DependencyWalk:
             return False
         if bone < 0:
             return True
-        constrained, unpredictable = self._poses[ob]
-        return bone not in unpredictable and self._knows_constraints(node, constrained[bone])
+        name = skeleton_of(ob).names[bone]
+        return name not in self._unpredictable[ob] and self._knows_constraints(node, name)
 
     def _landmark(self, node: Node) -> Node:
         """Return the node at or above another that doesn't only follow its parent."""
@@ -349,10 +350,9 @@ class _DependencyWalk:
         landmarks = self._landmarks.get(ob)
         if landmarks is None:
             rig = skeleton_of(ob)
-            moved = self._unpredictable_bones(rig)
-            constrained, unpredictable = dict(constrained_bones(rig)), rig.index.keys() & moved
-            self._poses[ob] = constrained, {rig.index[name] for name in unpredictable}
-            landmarks = Landmarks(rig, constrained.keys() | self._poses[ob][1])
+            unpredictable = self._unpredictable[ob] = self._unpredictable_bones(rig)
+            bones = [rig.index[name] for name in unpredictable if name in rig.index]
+            landmarks = Landmarks(rig, (*bones, *self._constrained.of(rig)))
             self._landmarks[ob] = landmarks
         return ob, landmarks.nearest(bone)
 
@@ -404,13 +404,13 @@ class _DependencyWalk:
             self.curves[ob.session_uid] = curves
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
 
-    def _knows_constraints(self, node: Node, owner: bpy.types.PoseBone) -> bool:
+    def _knows_constraints(self, node: Node, bone: str) -> bool:
         """Return whether all constraints of a bone can be computed, and note what they follow."""
-        constraints = possible_constraints(owner) if owner.constraints else ()
+        constraints = possible_constraints(pose_bones(node[0])[bone])
         if constraints:
             sources = [source for con in constraints for source in constraint_sources(con)]
             self._followed[node] = sources
-            prefix = f'pose.bones["{bpy.utils.escape_identifier(owner.name)}"].constraints['
+            prefix = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].constraints['
             drivers = [c for c in _drivers(node[0]) if c.data_path.startswith(prefix)]
             self._expect(node[0], drivers)
             uid = node[0].session_uid
@@ -419,7 +419,7 @@ class _DependencyWalk:
 
     def _unpredictable_bones(self, rig: Skeleton) -> set[str]:
         """Return the bones that native IK, drivers or unsupported F-curves move."""
-        chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
+        chains = native_ik_chains(rig, ("IK", "SPLINE_IK"), self._constrained.of(rig))
         posed = {rig.names[bone] for _, chain in chains for bone in chain}
         return posed | self._posed_by_animation(rig.object)
 

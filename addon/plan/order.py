@@ -22,10 +22,10 @@ from ..blender.references import (
 )
 from ..blender.relations import (
     SHAPE,
+    ConstrainedBones,
     Node,
     active_constraints,
     components,
-    constrained_bones,
     is_switched,
     node_at,
     parents,
@@ -80,6 +80,7 @@ class Order:
         chains: list[ChainPlan],
         posed: dict[int, set[int]],
         moved: dict[int, set[int]],
+        constrained_bones: ConstrainedBones,
     ) -> None:
         """Order the units.
 
@@ -90,11 +91,13 @@ class Order:
             chains: All constraints, in list order.
             posed: By armature, the bones that units pose.
             moved: By armature, the posed bones and their descendants.
+            constrained_bones: The bones with native constraints.
         """
         self.pre_pass = pre_pass
         self.chains = chains
         self.posed = posed
         self.moved = moved
+        self._constrained_bones = constrained_bones
         self.constrained: set[tuple[int, int]] = set()
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
@@ -355,9 +358,9 @@ class Order:
         if landmarks is None:
             rig = skeleton_of(ob)
             driven = [rig.index[name] for name in self._drivers_of(ob) if name in rig.index]
-            constrained = [i for i, _ in constrained_bones(rig)]
-            moved = *self.posed.get(rig.uid, ()), *self._pulling_in(ob)
-            landmarks = self._landmarks[ob] = Landmarks(rig, (*driven, *constrained, *moved))
+            moved = *self.posed.get(rig.uid, ()), *self._pulling_in(ob), *driven
+            landmarks = Landmarks(rig, (*moved, *self._constrained_bones.of(rig)))
+            self._landmarks[ob] = landmarks
         return ob, landmarks.nearest(bone)
 
     def _trace(self, node: Node) -> Trace:
@@ -436,8 +439,9 @@ class Order:
         """Return the native IK constraints of an armature by the bones that they pose."""
         pulling = self._pulling.get(ob)
         if pulling is None:
-            pulling = self._pulling[ob] = {}
-            for con, chain in native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK")):
+            rig, pulling = skeleton_of(ob), self._pulling.setdefault(ob, {})
+            constrained = self._constrained_bones.of(rig)
+            for con, chain in native_ik_chains(rig, ("IK", "SPLINE_IK"), constrained):
                 for pulled in chain if con.influence > 0.0 else ():
                     pulling.setdefault(pulled, []).append(con)
         return pulling

@@ -20,6 +20,7 @@ from ..blender.dependency_driver import Source
 from ..blender.native_constraints import is_predictable
 from ..blender.references import constraint_sources
 from ..blender.relations import (
+    ConstrainedBones,
     Node,
     active_constraints,
     constrained_bones,
@@ -45,6 +46,7 @@ class ArmaturePlan:
         pre_pass: Its pre-pass bones.
         slots: The posed slots (see `KINDS`).
         posed: The posed bones.
+        constrained: Bones with native constraints.
         pulled: Bones that native IK poses together with posed ones.
         moved: Posed and pulled bones, their followers, and all descendants of both.
         names: The posed channels: bone names, each with an index in `KINDS`.
@@ -66,6 +68,7 @@ class ArmaturePlan:
     lists: dict[str, object] = field(init=False)
     slots: set[int] = field(init=False)
     posed: set[int] = field(init=False)
+    constrained: set[int] = field(init=False)
     pulled: set[int] = field(init=False)
     moved: set[int] = field(init=False)
     names: set[tuple[str, int]] = field(init=False)
@@ -86,8 +89,9 @@ class ArmaturePlan:
         members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
         self.posed = {slot % len(rig.names) for slot in self.slots}
-        self.pulled = _pulled(rig, self.posed)
-        self.moved = _moved(rig, self.posed | self.pulled)
+        self.constrained = constrained_bones(rig)
+        self.pulled = _pulled(rig, self.posed, self.constrained)
+        self.moved = _moved(rig, self.posed | self.pulled, self.constrained)
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
@@ -131,13 +135,13 @@ class ArmaturePlan:
             bone.note, bone.is_late = "", False
 
 
-def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
+def _pulled(rig: Skeleton, posed: set[int], constrained: set[int]) -> set[int]:
     """Return the bones that native IK poses together with posed ones.
 
     Blender's pose of these bones depends on the solution. A chain that starts from their pose
     would be solved differently at each update.
     """
-    chains = [chain for _, chain in native_ik_chains(rig, ("IK",))]
+    chains = [chain for _, chain in native_ik_chains(rig, ("IK",), constrained)]
     pulled, count = set(posed), -1
     while count < len(pulled):  # Blender solves chains that share bones together.
         count = len(pulled)
@@ -145,11 +149,19 @@ def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
     return pulled - posed
 
 
-def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, list[int]]]:
-    """Return an armature's native IK constraints of some types, each with its bones."""
+def native_ik_chains(
+    rig: Skeleton, kinds: Collection[str], constrained: Iterable[int]
+) -> list[tuple[Any, list[int]]]:
+    """Return an armature's native IK constraints of some types, each with its bones.
+
+    Args:
+        rig: The armature.
+        kinds: The types.
+        constrained: Its bones with native constraints.
+    """
     chains: list[tuple[Any, list[int]]] = []
-    for i, bone in constrained_bones(rig):
-        for con in bone.constraints:
+    for i in sorted(constrained):
+        for con in pose_bones(rig.object)[rig.names[i]].constraints:
             if con.type in kinds and not con.mute:
                 path = rig.chain_up(i)
                 uses_tail = con.type != "IK" or con.use_tail
@@ -157,11 +169,11 @@ def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, l
     return chains
 
 
-def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
+def _moved(rig: Skeleton, posed: set[int], constrained: set[int]) -> set[int]:
     """Return posed bones, their followers by predictable constraints, and all descendants."""
     following: dict[int, set[int]] = {}
-    for bone, owner in constrained_bones(rig):
-        constraints = possible_constraints(owner)
+    for bone in constrained:
+        constraints = possible_constraints(pose_bones(rig.object)[rig.names[bone]])
         if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
             sources = [source for con in constraints for source in constraint_sources(con)]
             following[bone] = {i for ob, i in sources if ob == rig.object}
@@ -326,6 +338,7 @@ class Plan:
         rigs: The armatures with constraints or walks.
         slots: By armature, the posed slots (see `KINDS`).
         posed: By armature, the posed bones.
+        constrained: The bones with native constraints, of all armatures examined.
         pulled: By armature, the bones that native IK poses together with posed ones.
         moved: By armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
@@ -360,6 +373,7 @@ class Plan:
     rigs: dict[int, Skeleton] = field(default_factory=dict)
     slots: dict[int, set[int]] = field(default_factory=dict)
     posed: dict[int, set[int]] = field(default_factory=dict)
+    constrained: ConstrainedBones = field(default_factory=ConstrainedBones)
     pulled: dict[int, set[int]] = field(default_factory=dict)
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)
