@@ -527,9 +527,8 @@ class Landmarks:
             passed.append(bone)
             bone = rig.parents[bone]
         landmark = nearest[bone]
-        if passed:
-            rig.record(passed)
-            nearest.update(dict.fromkeys(passed, landmark))
+        rig.record(passed if landmark < 0 else (*passed, landmark))
+        nearest.update(dict.fromkeys(passed, landmark))
         return landmark
 
 

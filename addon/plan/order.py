@@ -323,7 +323,7 @@ class Order:
 
         The chain gets notes if it is one update late.
         """
-        nodes = [*map(self._landmark, starts)]
+        nodes = self._landmarks_of(starts)
         settle(nodes, self._sources_of, self._traces, self._trace)
         for node in nodes:
             for late in self._traces[node].late:
@@ -334,26 +334,26 @@ class Order:
         """Return the landmarks on which a landmark depends for the order of solving."""
         upstream = self._sources.get(node)
         if upstream is None:
-            self._note_visit(node)
             sources = [source for _, sources in self._constraints(node) for source in sources]
             nodes = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
-            upstream = self._sources[node] = [*map(self._landmark, nodes)]
+            upstream = self._sources[node] = self._landmarks_of(nodes)
         return upstream
 
-    def _note_visit(self, node: Node) -> None:
-        ob, bone = node
-        self.visited.add(ob)
-        if bone >= 0:
-            skeleton_of(ob).record([bone])
+    def _landmarks_of(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return the nodes at or above others that something moves besides their parents.
 
-    def _landmark(self, node: Node) -> Node:
-        """Return the node at or above another that solving or Blender moves by itself.
-
-        A bone that only follows its parent depends on the same.
+        A bone that only follows its parent depends on the same. Objects that nothing moves are left
+        out.
         """
-        ob, bone = node
-        if bone < 0:
-            return node
+        landmarks: list[Node] = []
+        for ob, bone in nodes:
+            self.visited.add(ob)
+            nearest = bone if bone < 0 else self._bones_of(ob).nearest(bone)
+            if nearest != -1 or ob.parent or ob.constraints or self._drivers_of(ob):
+                landmarks.append((ob, nearest))
+        return landmarks
+
+    def _bones_of(self, ob: bpy.types.Object) -> Landmarks:
         landmarks = self._landmarks.get(ob)
         if landmarks is None:
             rig = skeleton_of(ob)
@@ -361,7 +361,7 @@ class Order:
             moved = *self.posed.get(rig.uid, ()), *self._pulling_in(ob), *driven
             landmarks = Landmarks(rig, (*moved, *self._constrained_bones.of(rig)))
             self._landmarks[ob] = landmarks
-        return ob, landmarks.nearest(bone)
+        return landmarks
 
     def _trace(self, node: Node) -> Trace:
         """Return a node's trace, from the traces of its sources."""
@@ -389,7 +389,7 @@ class Order:
         if unit is None:
             return sources
         parent = unit.rig.parents[bone]
-        return [] if parent in (-1, unit.root_parent) else [self._landmark((ob, parent))]
+        return [] if parent in (-1, unit.root_parent) else self._landmarks_of([(ob, parent)])
 
     def _united(self, node: Node, units: Iterable[frozenset[UnitPlan]]) -> frozenset[UnitPlan]:
         """Return the union of the units that pose a node and others, sharing sets if possible."""
@@ -493,7 +493,7 @@ class Order:
                 yield Late(_owner(node).name, note, behind)
 
     def _any_moves(self, nodes: Iterable[Node]) -> bool:
-        landmarks = map(self._landmark, nodes)
+        landmarks = self._landmarks_of(nodes)
         return any([self._traces[node].is_moving for node in landmarks if node in self._traces])
 
     def _is_carried_along(
@@ -550,7 +550,7 @@ class Order:
                     object=ob.name,
                 )
                 self._note_late(chain, Late(ob.name, note, behind))
-        for bone in chain.bones:
+        for bone in chain.bones if self._drivers_of(chain.rig.object) else ():
             for late in self._late_drivers((chain.rig.object, bone)):
                 self._note_late(chain, late)
 
@@ -604,7 +604,7 @@ class Order:
         """
         if not starts:
             return frozenset()
-        nodes = [*map(self._landmark, starts)]
+        nodes = self._landmarks_of(starts)
         settle(nodes, self._all_sources_of, self._behind, self._behind_of)
         return frozenset[UnitPlan]().union(*[self._behind[node] for node in nodes])
 
@@ -619,12 +619,11 @@ class Order:
         node_sources = self._all_sources.get(node)
         if node_sources is None:
             sources = self._find_all_sources(node)
-            node_sources = self._all_sources[node] = [*map(self._landmark, sources)]
+            node_sources = self._all_sources[node] = self._landmarks_of(sources)
         return node_sources
 
     def _find_all_sources(self, node: Node) -> Iterator[Node]:
         ob, bone = node
-        self._note_visit(node)
         if bone == SHAPE:
             yield ob, -1
             yield from shape_sources(ob)
