@@ -322,23 +322,32 @@ class RestPose:
         parents: The indices of the parents, -1 for none.
     """
 
-    def __init__(self, read: Rests, rows: Sequence[int], parents: Sequence[int]) -> None:
+    def __init__(self, read: Rests, rest_names: Sequence[str], parents: Sequence[str]) -> None:
         """Compute nothing yet.
 
         Args:
             read: What was read.
-            rows: The position of each bone among the bones of the data.
-            parents: The indices of the parents, -1 for none.
+            rest_names: The name that each bone has in the data.
+            parents: The names of the parents; empty for none.
         """
-        self.read, self.names, self.parents = read, [*read.names], [*parents]
+        self.read, self.names = read, [*read.names]
         self.index = {name: i for i, name in enumerate(self.names)}
-        self._rows = rows
+        self.parents = [self.index.get(name, -1) for name in parents]
+        rows = {name: row for row, name in enumerate(read.rest_names)}
+        # Newly assigned data may lack bones until the next update.
+        self._rows = [rows.get(name, -1) for name in rest_names]
         self._bones: dict[int, Bone] = {}
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone in the form of the solver."""
+        """Return the rest pose of a bone in the form of the solver.
+
+        Raises:
+            KeyError: If the data lacks it.
+        """
         if i not in self._bones:
             read, row, parent = self.read, self._rows[i], self.parents[i]
+            if row < 0:
+                raise KeyError(self.names[i])
             self._bones[i] = _bone_of(
                 self._matrix(row),
                 Matrix.Identity(4) if parent < 0 else self._matrix(self._rows[parent]),
@@ -364,7 +373,9 @@ class RestPose:
     @cached_property
     def connected(self) -> frozenset[int]:
         """The connected bones."""
-        return frozenset([i for i, row in enumerate(self._rows) if self.read.connected[row]])
+        return frozenset(
+            [i for i, row in enumerate(self._rows) if row >= 0 and self.read.connected[row]]
+        )
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -384,14 +395,12 @@ def _rest_pose_of(armature: bpy.types.Object) -> RestPose:
     read = _rests_of(armature)
     rest_names = read.names
     if rest_names != read.rest_names:  # Renamed in Edit Mode, or in another order.
-        rest_names = tuple([rest_bone(armature, name).name for name in read.names])
-    rows = {name: row for row, name in enumerate(read.rest_names)}
+        bones = pose_bones(armature)
+        rest_names = tuple([rest.name if (rest := bone.bone) else bone.name for bone in bones])
     key = read, rest_names, tuple(_parents_of(armature))
     rest_pose = _rest_poses.get(key)
     if rest_pose is None:
-        index = {name: i for i, name in enumerate(read.names)}
-        parents = [index.get(name, -1) for name in key[2]]
-        rest_pose = _rest_poses[key] = RestPose(read, [rows[name] for name in rest_names], parents)
+        rest_pose = _rest_poses[key] = RestPose(*key)
     return rest_pose
 
 
