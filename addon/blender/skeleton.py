@@ -287,27 +287,20 @@ class Rests(NamedTuple):
 def _rests_of(armature: bpy.types.Object) -> Rests:
     """Return the names and rest poses of all bones. They may change without new relations."""
     rests = cast("bpy.types.Armature", armature.data).bones
-
-    def column(kind: str, name: str, size: int = 1) -> bytes:
-        numbers = array(kind, bytes(4 * size * len(rests)))
-        rests.foreach_get(name, numbers)
-        return numbers.tobytes()
-
-    def flags(name: str) -> tuple[bool, ...]:
-        values = [False] * len(rests)
-        rests.foreach_get(name, values)
-        return tuple(values)
-
-    return Rests(
-        tuple(pose_bones(armature).keys()),
-        tuple(rests.keys()),
-        column("f", "matrix_local", 16),
-        column("f", "length"),
-        column("i", "inherit_scale"),
-        flags("use_inherit_rotation"),
-        flags("use_local_location"),
-        flags("use_connect"),
-    )
+    columns: list[Any] = [tuple(pose_bones(armature).keys()), tuple(rests.keys())]
+    for name, kind, size in (
+        ("matrix_local", "f", 16),
+        ("length", "f", 1),
+        ("inherit_scale", "i", 1),
+    ):
+        column = array(kind, bytes(4 * size * len(rests)))
+        rests.foreach_get(name, column)
+        columns.append(column.tobytes())
+    for name in ("use_inherit_rotation", "use_local_location", "use_connect"):
+        flags = [False] * len(rests)
+        rests.foreach_get(name, flags)
+        columns.append(tuple(flags))
+    return Rests(*columns)
 
 
 class RestPose:
