@@ -139,13 +139,13 @@ def channels_of(
 on_report = Listeners[[]]()
 """Called after an update that changed constraint reports.
 
-Blender doesn't redraw panels by itself then, as handlers don't notify its editors."""
+Blender doesn't redraw panels by itself then, because handlers don't notify its editors."""
 
 
 def write_reports(writer: PoseWriter) -> bool:
     """Write the reports of an armature's constraints, for the panel.
 
-    Properties are set one by one, as setting them in bulk would tag the armature.
+    Properties are set one by one, because setting them in bulk would tag the armature.
 
     Returns:
         Whether any report changed.
@@ -256,7 +256,7 @@ class ChannelBuffer:
             writers[bone]()
 
     def write_copy(self, copy: bpy.types.Object, numbers: array[float]) -> None:
-        """Set all values on an evaluated copy, which tags nothing."""
+        """Set all values on an evaluated copy, without tagging anything for an update."""
         names, size, bones = self.rig.names, self.size, cast(Any, copy).pose.bones
         if self._are_many:
             values = array("f", bytes(4 * size * len(names)))
@@ -318,7 +318,7 @@ class Overwritten:
 
         Args:
             writer: The armature.
-            animated: Slots to skip, as animation would overwrite them.
+            animated: Slots to skip, because animation would overwrite them.
             curves: F-curves that overwrite other slots if the evaluation includes animation.
             muted: These F-curves, if they are muted for the evaluation.
             fk: The FK pose with the values of the muted F-curves.
@@ -392,7 +392,7 @@ class Overwritten:
     def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
         """Restore all overwritten channels, and undo flushes and mutes.
 
-        Values that another extension has set meanwhile are kept.
+        Values that another extension has set since they were overwritten are kept.
 
         Args:
             has_new_bones: Whether Blender may have recreated an armature's bones.

@@ -139,7 +139,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add IK to the limbs of the selected bones, of the active bone's armature first."""
+        """Add IK to the limbs of the selected bones, starting with the active bone's armature."""
         active: Any = context.active_pose_bone
         selected: Any = [active, *(context.selected_pose_bones or ())]
         planner.discard_if_outdated()  # Bones may have been renamed.

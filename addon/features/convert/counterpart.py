@@ -42,7 +42,7 @@ SAME = (
     "enabled",
     "weight",
 )
-"""Settings that have the same name in both."""
+"""Settings that have the same name in native and our constraints."""
 
 ANIMATED = {
     "influence": "influence",
@@ -52,7 +52,7 @@ ANIMATED = {
     "weight": "weight",
     "orient_weight": "rotation_weight",
 }
-"""Native settings that can be animated in both, and our names for them."""
+"""Native settings that can be animated there and here, and our names for them."""
 
 CONVERTED = {*SAME, *ANIMATED.values(), "bone", "solver", "use_stretch", "show_overlay"}
 """Our settings that are converted or need no conversion."""

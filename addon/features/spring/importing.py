@@ -1,7 +1,7 @@
 """Import springs and colliders that the VRM add-on stored in an armature.
 
-Only the names of its public properties are used. They are read as they stand in the file, so that
-the add-on needn't be installed.
+Only the names of its public properties are used. They are read as stored in the file, so that the
+add-on needn't be installed.
 """
 
 from __future__ import annotations

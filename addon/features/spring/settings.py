@@ -26,7 +26,9 @@ _TIP: dict[str, Any] = {"default": 1.0, "min": 0.0, "soft_max": 2.0}
 
 _MIDDLE: dict[str, Any] = {"default": 0.5, **FACTOR}
 
-_HALFWAY = "How much of the change to At Tip is reached halfway along the strand. 0.5 is even"
+_HALFWAY = (
+    "How much of the change from root to tip is reached halfway along the strand. 0.5 is even"
+)
 
 
 class AlongStrand:
