@@ -50,7 +50,7 @@ def play(
     for frame in frames:
         scene.frame_set(int(frame // 1), subframe=frame % 1)
         if not needed.are_there():
-            raise ReferenceError("what is played for was removed meanwhile")
+            raise ReferenceError("data that the constraints need was removed")
         results.append(look(frame))
         yield len(results) / len(frames)
     return results

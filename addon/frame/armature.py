@@ -212,14 +212,16 @@ class FkReader:
         self._last_values: list[bytes] = []
         self._has_only_quaternions = False
 
-    def varying(self) -> Varying:
-        """Return which of the values to read are animated."""
+    def varying(self, is_foreseen: bool) -> Varying:
+        """Return which of the values to read are animated.
+
+        Args:
+            is_foreseen: Whether what drives its settings is watched (see `Lookahead.driving`), so
+                that the settings themselves needn't be.
+        """
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
-        names = settings_form().names
-        varied = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
-        # Settings of motions aren't in columns, but `cached` depends on them.
-        settings = [name for name in names if name in varied] if varied <= {*names} else names
+        settings = _animated_settings(animated, is_foreseen)
         by_bone: dict[int, list[str]] = {}
         for name, path in map(split_bone_path, paths):
             if name in self.rig.index:
@@ -315,6 +317,10 @@ class FkReader:
             self._known_bits,
         )
         return self.last
+
+    def forget(self) -> None:
+        """Read everything again at the next reading."""
+        self.last, self._columns = None, []
 
     def has_pose_of(self, channels: PoseChannels) -> bool:
         """Return whether channels hold the FK pose of the last reading."""
@@ -583,6 +589,16 @@ class Unevaluated(Evaluated):
     def frame(self, bone: int) -> Frame:
         """Return a bone's rest frame in armature space."""
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
+
+
+def _animated_settings(animated: animation.Channels, is_foreseen: bool) -> Sequence[str]:
+    """Return the settings to read at each frame; see `FkReader.varying`."""
+    names, channels = settings_form().names, animated.keyed
+    if not is_foreseen:
+        channels |= animated.driven
+    varied = {path.rpartition("].")[2] for path, _ in channels if path.startswith(ITEM)}
+    # Settings of motions aren't in columns, but `cached` depends on them.
+    return [name for name in names if name in varied] if varied <= {*names} else names
 
 
 ALMOST_ONE = 1.0 - 2.0**-23

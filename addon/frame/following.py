@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import bpy
 
-from fabrik_solver import Local
-from fabrik_solver.core.constrained_pose import (
-    BoneConstraint,
-    BoneOf,
-    ConstrainedFrame,
-    FollowingBone,
-)
+from fabrik_solver import Frame, Local
+from fabrik_solver.core.constrained_pose import BoneConstraint, BoneOf, FollowingBone, affected_by
 from fabrik_solver.core.constraints import Constraint
 
 from ..blender.native_constraints import (
@@ -31,6 +26,8 @@ from ..blender.rotation import KIND_OF, channel_of, integers
 from ..blender.skeleton import Point, Skeleton
 
 MODE = "rotation_mode"
+
+SCALARS = (str, float, int)
 
 
 class Step(NamedTuple):
@@ -64,7 +61,7 @@ class Follower(NamedTuple):
     Attributes:
         steps: Its constraints, in order.
         is_shown: Whether they act on the pose that Blender shows instead of its channels.
-        local: Its local channels; None if they may change between frames.
+        local: Its local channels; None if they weren't read, or don't matter.
     """
 
     steps: Sequence[Step]
@@ -76,11 +73,10 @@ class Followers:
     """An armature's bones that follow something solved, cached between updates.
 
     During playback, only their animated properties are read again. While bones are being posed,
-    only their channels are.
+    only their channels are. Only what depends on a changed bone is computed again.
 
     Attributes:
         bones: By index, those whose frames depend only on other bones of the armature.
-        last: By index, the frames of these (see `ConstrainedPose`).
     """
 
     def __init__(
@@ -94,16 +90,19 @@ class Followers:
             is_posed: Whether channels and rotation modes may change, but settings may not.
         """
         self.bones: dict[int, FollowingBone] = {}
-        self.last: dict[int, ConstrainedFrame] = {}
         self._is_posed = is_posed
         self._rig = rig
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
         self._columns: dict[str, bytes] = {}
         self._modes = array("i")
+        self._turns: set[tuple[str, int]] = set()
         self._has_modes = is_posed or any([MODE in paths for paths in animated.values()])
         self._moving: set[int] = set()
         self._switched: dict[int, list[str]] = {}
+        self._frames: dict[int, Frame] = {}
+        self._world: Frame | None = None
+        self._dependents: dict[int, set[int]] = {}
         for bone, paths in animated.items():
             if any([path in KIND_OF or path == MODE for path in paths]):
                 self._moving.add(bone)
@@ -116,34 +115,71 @@ class Followers:
         owner_of: Callable[[int], Any],
         local_of: Callable[[int], Local],
         bones: bpy.types.bpy_prop_collection[Any],
-    ) -> None:
-        """Forget bones whose constraints were animated, and read the channels of posed bones.
+        world: Frame | None,
+        moved: Set[int],
+    ) -> dict[int, Frame]:
+        """Read again what may have changed, and return the frames that are still valid, by bone.
+
+        Further frames that are computed should be added to these.
 
         Args:
             owner_of: Returns an evaluated bone.
             local_of: Returns its channels.
             bones: All bones.
+            world: The frame of the armature in world space; None if chains move it.
+            moved: The bones that chains move.
         """
         modes = integers(bones, MODE) if self._has_modes else self._modes
         if modes != self._modes:
             # Constraints may use the Euler orders of their owners and targets.
-            self._modes = modes
-            for cache in (self._known, self.bones, self._values):
+            self._modes, self._turns = modes, {channel_of(mode) for mode in {*modes}}
+            for cache in (self._known, self.bones, self._values, self._dependents):
                 cache.clear()
-        if self._is_posed:
-            self._take_posed(local_of, bones)
-        for bone, old_values in [*self._values.items()]:
-            if self._values_of(bone, owner_of(bone)) != old_values:
-                del self._values[bone], self._known[bone]
-                self.bones.pop(bone, None)
+        changed = self._changed(owner_of, local_of, bones)
+        if world is None or world != self._world:
+            self._frames = {}
+        else:
+            changed |= (self._dependents.keys() | self._frames.keys()) - self.bones.keys()
+            changed |= self._frames.keys() & moved
+            changed = affected_by(changed, self._dependents)
+            self._frames = {b: frame for b, frame in self._frames.items() if b not in changed}
+        self._world = world
+        return self._frames
 
-    def _take_posed(
-        self, local_of: Callable[[int], Local], bones: bpy.types.bpy_prop_collection[Any]
-    ) -> None:
-        """Read the cached bones whose channels may have changed since the last call."""
+    def _changed(
+        self,
+        owner_of: Callable[[int], Any],
+        local_of: Callable[[int], Local],
+        bones: bpy.types.bpy_prop_collection[Any],
+    ) -> set[int]:
+        """Read the cached bones again, as `refresh`, and return those that have changed."""
+        switched = [
+            bone
+            for bone, values in self._values.items()
+            if self._values_of(bone, owner_of(bone)) != values
+        ]
+        for bone in switched:
+            del self._values[bone], self._known[bone]
+            self.bones.pop(bone, None)
+        changed = self._moving & self._known.keys()
+        if self._is_posed:
+            changed |= self._posed(bones)
+        return {bone for bone in changed if self._has_moved(bone, local_of)}.union(switched)
+
+    def _has_moved(self, bone: int, local_of: Callable[[int], Local]) -> bool:
+        """Read the channels of a cached bone again; return whether they have changed."""
+        follower, following, local = self._known[bone], self.bones.get(bone), local_of(bone)
+        if follower.local is None or local.is_same(follower.local):
+            return False
+        self._known[bone] = follower._replace(local=local)
+        if following is not None:
+            self.bones[bone] = FollowingBone(following.own, local, following.constraints)
+        return True
+
+    def _posed(self, bones: bpy.types.bpy_prop_collection[Any]) -> set[int]:
+        """Return the cached bones whose channels may have changed since the last call."""
         posed: set[int] = set()
-        turns = {channel_of(mode) for mode in {*self._modes}}
-        for name, size in {("location", 3), ("scale", 3), *turns}:
+        for name, size in {("location", 3), ("scale", 3), *self._turns}:
             # Python compares bytes in one go, but in arrays it makes two floats of each pair.
             values = array("f", bytes(4 * size * len(self._rig.names)))
             bones.foreach_get(name, values)
@@ -155,14 +191,7 @@ class Followers:
                     first = bone * width
                     if column[first : first + width] != last[first : first + width]:
                         posed.add(bone)
-        for bone in posed:
-            follower, following = self._known[bone], self.bones.get(bone)
-            local = local_of(bone)
-            if follower.local is None or local.is_same(follower.local):
-                continue
-            self._known[bone] = follower._replace(local=local)
-            if following is not None:
-                self.bones[bone] = FollowingBone(following.own, local, following.constraints)
+        return posed
 
     def find(
         self,
@@ -186,14 +215,14 @@ class Followers:
         follower = follower_of(owner, is_pulled)
         if bone in self._switched:
             self._values[bone] = self._values_of(bone, owner)
-        if not (follower.is_shown or bone in self._moving):
+        if not follower.is_shown:
             follower = follower._replace(local=local_of(bone))
             self._add(bone, follower)
         self._known[bone] = follower
         return follower
 
     def _values_of(self, bone: int, owner: Any) -> list[object]:
-        return [value_at(owner, path) for path in self._switched[bone]]
+        return values_at(owner, self._switched[bone])
 
     def _add(self, bone: int, follower: Follower) -> None:
         """Add a bone to `bones`, if its frame depends only on other bones of the armature."""
@@ -209,20 +238,26 @@ class Followers:
                 BoneConstraint(con, space, bone_of, target_space, influence, along, bones)
             )
         if follower.local is not None:
-            self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, constraints)
+            following = FollowingBone(self._bone_of(bone), follower.local, constraints)
+            self.bones[bone] = following
+            for source in following.sources():
+                self._dependents.setdefault(source, set()).add(bone)
 
     def _bone_of(self, bone: int) -> BoneOf:
         rig = self._rig
         return BoneOf(bone, rig.bone(bone), rig.rest_frame(bone), rig.parents[bone])
 
 
-def value_at(owner: Any, path: str) -> object:
-    """Return a property in comparable form; None if it doesn't exist."""
-    try:
-        value = owner.path_resolve(path)
-    except ValueError:  # A removed constraint may leave its animation behind.
-        return None
-    return value if isinstance(value, str | float | int) else tuple(value)
+def values_at(owner: Any, paths: Iterable[str]) -> list[object]:
+    """Return some properties in comparable form; None for one that doesn't exist."""
+    values: list[object] = []
+    for path in paths:  # Inlined, as each update runs this.
+        try:
+            value = owner.path_resolve(path)
+        except ValueError:  # A removed constraint may leave its animation behind.
+            value = None
+        values.append(value if value is None or isinstance(value, SCALARS) else tuple(value))
+    return values
 
 
 def follower_of(owner: Any, is_pulled: bool = False) -> Follower:

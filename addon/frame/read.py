@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from fabrik_solver import Frame
+from fabrik_solver.core.frames import are_near
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
@@ -151,7 +152,7 @@ class SceneSnapshot(ABC):
         varying = played.varying.get(uid)
         if varying is not None and not varying.is_any and reader.last is not None:
             return current, reader.last
-        varying = varying or reader.varying()
+        varying = varying or reader.varying(uid in self.plan.lookahead.known)
         fk = reader.read_played(current, self._fk_channels(current, reader), varying)
         played.varying[uid] = varying
         return current, fk
@@ -477,16 +478,10 @@ class ChannelSnapshot(SceneSnapshot):
         copy = rig.object.evaluated_get(depsgraph)
         if not copy.is_evaluated:
             return True
-        computed = {bone: frames[bone] for bone in constrained if bone in frames}
-        largest = max([abs(x) for _, head in computed.values() for x in head], default=0.0)
-        bones = pose_bones(copy)
-        for bone, (axes, head) in computed.items():
-            shown = bones[rig.names[bone]].matrix
-            if not _is_near(shown.translation, head, ROUNDED * largest):
-                return False
-            if not _is_near(matrix3(shown), axes, ROUNDED * max(map(abs, axes))):
-                return False
-        return True
+        bones, names = pose_bones(copy), rig.names
+        present = [bone for bone in constrained if bone in frames]
+        shown = [matrix_frame(bones[names[bone]].matrix) for bone in present]
+        return are_near([frames[bone] for bone in present], shown, ROUNDED)
 
     def _has_expected_transform(
         self,
@@ -506,12 +501,8 @@ class ChannelSnapshot(SceneSnapshot):
         if world is None:
             return True
         near = PRECISION * max(map(abs, world[0]))
-        return _is_near(matrix3(copy.matrix_world), world[0], near)
-
-
-def _is_near(evaluated: Iterable[float], computed: Iterable[float], near: float) -> bool:
-    """Return whether numbers differ by at most a distance."""
-    return all([abs(a - b) <= near for a, b in zip(evaluated, computed, strict=True)])
+        pairs = zip(matrix3(copy.matrix_world), world[0], strict=True)
+        return all([abs(a - b) <= near for a, b in pairs])
 
 
 def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int, float]) -> float:

@@ -42,7 +42,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import Step, follower_of
+from .following import Followers, Step, follower_of
 from .read import SceneSnapshot
 
 
@@ -291,15 +291,22 @@ class SolvedScene:
             return pose.now.frame(bone)
         followers = self.snapshot.followers(rig)
         if frames is None:
-            frames = self.frames[rig.uid] = {}
-            if followers is not None:
-                followers.refresh(pose.owner, pose.local, pose.now.bones)
+            frames = self.frames[rig.uid] = self._known_frames(pose, followers)
+            if bone in frames:
+                return frames[bone]
         if followers is not None and bone in followers.bones:
-            world = self.world(rig.object, rig.uid)
-            other = partial(self.frame, rig)
-            last = followers.last
-            return ConstrainedPose(followers.bones, frames, world, other, last).frame(bone)
+            world, other = self.world(rig.object, rig.uid), partial(self.frame, rig)
+            return ConstrainedPose(followers.bones, frames, world, other).frame(bone)
         return self._computed_frame(pose, bone, frames)
+
+    def _known_frames(self, pose: SolvedPose, followers: Followers | None) -> dict[int, Frame]:
+        """Return the frames of an armature's bones that haven't changed since the last solve."""
+        if followers is None:
+            return {}
+        rig = pose.fk.rig
+        world = None if rig.uid in self.plan.carried else self.world(rig.object, rig.uid)
+        moved = self.plan.moved.get(rig.uid, frozenset())
+        return followers.refresh(pose.owner, pose.local, pose.now.bones, world, moved)
 
     def _computed_frame(self, pose: SolvedPose, bone: int, frames: dict[int, Frame]) -> Frame:
         """Compute a bone's frame, and cache it."""

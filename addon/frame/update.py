@@ -24,7 +24,7 @@ from ..plan.plan import Plan
 from ..plan.planner import Planner
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
-from .following import value_at
+from .following import values_at
 from .read import ChannelSnapshot, EvaluatedSnapshot, Played, SceneSnapshot
 from .replay import ShownFrame, digest_of
 from .shown import measure_shown
@@ -134,9 +134,10 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if was_tried and done.frame in runs.played.shown:
         replayed = _replayed(affected, done.frame) - stale
     for uid in stale:
+        runs.readers[uid].forget()
         runs.played.followers.pop(uid, None)
-        if not done.is_foreign:  # Else the original data keeps its own.
-            early.driving[uid] = done.driven[uid]
+        # The original data keeps its own, so it will be read again after a foreign depsgraph.
+        early.driving[uid] = [] if done.is_foreign else done.driven[uid]
     wrong = affected.evaluated.keys() - right - replayed
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
@@ -177,8 +178,7 @@ def follow_drivers(
     for uid, driving in lookahead.driving.items():
         values: list[object] = []
         for block, paths in driving.items():
-            copy = block.evaluated_get(depsgraph)
-            values += [value_at(copy, path) for path in paths]
+            values += values_at(block.evaluated_get(depsgraph), paths)
         if values != early.driving.get(uid):
             changed[uid] = values
     animated = lookahead.switched if changed else lookahead.unsettled

@@ -92,7 +92,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
 
     told: str = defined(
         "Bending",
-        "What is known of how elbows and knees bend (read only)",
+        "How the bend directions of elbows and knees were found (read only)",
         options={"HIDDEN", "SKIP_SAVE"},
     )
 

@@ -180,11 +180,13 @@ class TakingControls(Refusing):
 
 
 class FABRIK_OT_controls_take(TakingControls, bpy.types.Operator):
-    """Select the controls of the selected bones that IK poses."""
+    """Select the controls of the chains that pose the selected bones."""
 
     bl_idname = "fabrik.controls_take"
     bl_label = "Select Controls of Solved Bones"
-    bl_description = "Replace the selection with the controls of the selected bones that IK poses"
+    bl_description = (
+        "Replace the selection with the controls of the IK chains that pose the selected bones"
+    )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     asks = (_take_refusal,)
 

@@ -57,7 +57,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
 
     told: str = defined(
         "Bending",
-        "What is known of how elbows and knees bend (read only)",
+        "How the bend directions of elbows and knees were found (read only)",
         options={"HIDDEN", "SKIP_SAVE"},
     )
     controls: str = defined(
@@ -128,7 +128,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     )
     was_finger: bool = defined(
         "Was Finger",
-        "Finger, as the length of the chain was found for",
+        "Whether the chain length was found for a finger",
         options={"HIDDEN", "SKIP_SAVE"},
     )
     has_foot: bool = defined(

@@ -383,7 +383,7 @@ def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     if any(joint.center):
         notes.append(
             msg(
-                "The cone of “{bone}” has a Center that puts 0 outside the limits of Blender's IK",
+                "With the Center of its cone, Blender's IK limits of “{bone}” don't include 0",
                 bone=bone.name,
             )
         )

@@ -108,7 +108,9 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
         "Center", "Object, such as a vehicle, whose motion doesn't swing the bones"
     )
     center_bone: str = fixed(
-        "Bone", "Bone of the center whose motion doesn't swing the bones", in_presets=False
+        "Bone",
+        "Bone to use instead of the whole object, if Center is an armature",
+        in_presets=False,
     )
     use_colliders: bool = fixed("Collide", "Stay out of the armature's colliders", default=True)
     groups: str = fixed(

@@ -1,6 +1,6 @@
 """Constraints, as Blender's own: tests of the extension compare them with Blender."""
 
-from math import dist, pi
+from math import dist, nan, pi
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +13,10 @@ from fabrik_solver.core.constrained_pose import (
     BoneOf,
     ConstrainedPose,
     FollowingBone,
+    affected_by,
 )
 from fabrik_solver.core.deformation import Armature, DeformBone, Envelope, PosedBone
-from fabrik_solver.core.frames import frame_in, inverse, mixed
+from fabrik_solver.core.frames import are_near, frame_in, inverse, mixed
 from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
 
 ALL = (True, True, True)
@@ -82,7 +83,7 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
         1: FollowingBone(own[1], local, []),
         2: FollowingBone(own[2], local, [copy]),
     }
-    axes, head = ConstrainedPose(followed, known, world, other, {}).frame(2)
+    axes, head = ConstrainedPose(followed, known, world, other).frame(2)
     middle = bone_frame(rests[1], local, base)
     assert known[1] == middle
     assert near((axes, head), (bone_frame(rests[2], local, middle)[0], base[1]))
@@ -99,8 +100,43 @@ def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
     copy = BoneConstraint(kinds.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD")
     known: dict[int, Frame] = {1: (WHOLE[0], at)}
     followed = {0: FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
-    axes, head = ConstrainedPose(followed, known, world, lambda _: WHOLE, {}).frame(0)
+    axes, head = ConstrainedPose(followed, known, world, lambda _: WHOLE).frame(0)
     assert near((axes, head), (bone_frame(rest, Local((0.0, 0.0, 0.0), turn), WHOLE)[0], at))
+
+
+def test_a_changed_bone_affects_its_children_and_what_aims_at_them() -> None:
+    """The parent of a local target counts as well, and the target bones of Armature constraints."""
+    parents = {0: -1, 1: 0, 2: 1, 3: 0, 4: 3, 5: -1, 6: -1}
+    own = [BoneOf(i, Bone(WHOLE[0], (0.0, 0.0, 0.0), 1.0), WHOLE, parents[i]) for i in parents]
+    copy = kinds.CopyLocation(ALL, PLAIN, False)
+    armature = Armature([DeformBone(1.0, WHOLE, None)], False, None)
+    constraints_of = {
+        4: [BoneConstraint(copy, "WORLD", own[2], "LOCAL")],
+        6: [BoneConstraint(armature, "WORLD", None, "WORLD", moving=[4])],
+    }
+    dependents: dict[int, set[int]] = {}
+    for i in parents:
+        bone = FollowingBone(own[i], Local((0.0, 0.0, 0.0)), constraints_of.get(i, []))
+        for source in bone.sources():
+            dependents.setdefault(source, set()).add(i)
+    assert affected_by({2}, dependents) == {2, 4, 6}
+    assert affected_by({1}, dependents) == {1, 2, 4, 6}
+    assert affected_by({3}, dependents) == {3, 4, 6}
+    assert affected_by({5, 6}, dependents) == {5, 6}
+
+
+@given(st.lists(frames, min_size=1, max_size=4), st.integers(0, 11), st.sampled_from([1e-3, nan]))
+def test_frames_are_near_others_unless_a_number_differs(own, number, by) -> None:
+    """Origins are compared with the farthest of all, axes with their own size."""
+    largest = max(abs(x) for _, at in own for x in at)
+    axes, at = own[-1]
+    assert are_near(own, [(axes, at) for axes, at in own], 0.0)
+    numbers = [*axes, *at]
+    size = max(map(abs, axes)) if number < 9 else largest
+    numbers[number] += by * size
+    other = [*own[:-1], (tuple(numbers[:9]), tuple(numbers[9:]))]
+    assert are_near(own, other, 1.1e-3) == (by == by)
+    assert not are_near(own, other, 0.9e-3) or size == 0.0
 
 
 @given(bones, frames)

@@ -6,6 +6,8 @@ import bpy
 import pytest
 from rigs import activate, add_constraint, evaluated, make_armature, make_empty, update
 
+from addon.blender import errors
+
 pytestmark = pytest.mark.usefixtures("silent")
 
 
@@ -48,3 +50,16 @@ def test_bones_that_go_in_edit_mode(way: str, names: tuple[str, ...]) -> None:
         assert item.state == "INVALID"
         assert "has no bone “B1.L”" in item.message
     assert len(evaluated(rig).pose.bones) == len(rig.data.bones)
+
+
+def test_an_added_bone_is_noticed_before_the_pose_is_read() -> None:
+    """Bulk access fails where it expects another number of bones."""
+    rig = make_legs()
+    add_constraint(rig, "B1.R", make_empty("Other", (-1, -0.5, 1.6)), chain_count=2)
+    update()
+    errors.forget_reported()
+    new = edit(rig).new("New")
+    new.tail = 0, 0, 1
+    leave()
+    assert "New" in rig.pose.bones
+    assert not errors._reported

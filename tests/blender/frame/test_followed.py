@@ -11,7 +11,8 @@ from rigs import add_constraint, key, make_armature, make_chain, make_empty, upd
 
 from addon.blender.native_constraints import CUSTOM, LIMITS, READERS, SPACES, is_predictable
 from addon.blender.skeleton import skeleton_of
-from addon.frame.read import EvaluatedSnapshot, Played
+from addon.frame.following import Followers
+from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot, Played
 from addon.frame.solving import present_runs, solve_armatures
 from fabrik_solver.core.constraints import OWNER_ORIENTATION
 from fabrik_solver.core.vectors import Vec
@@ -279,3 +280,86 @@ def frames_of(rig: bpy.types.Object, kept: Played | None) -> list[object]:
     snapshot = EvaluatedSnapshot(runs.plan, runs.readers, depsgraph, copies, touched, played=kept)
     solved = runs.solve(snapshot, None)
     return [solved.frame(skeleton, bone) for bone in range(len(skeleton.names))]
+
+
+def a_controlled_limb() -> bpy.types.Object:
+    """Make a limb whose root and target follow controls through constraints."""
+    rig = make_armature(
+        {
+            "Root": ((0, 0, 0), (0, 0, 0.2), ""),
+            "Chest": ((0, 0, 1), (0, 0, 1.5), "Root"),
+            "Shoulder": ((0, 0, 1.4), (0.2, 0, 1.4), "Chest"),
+            "Upper": ((0.2, 0, 1.4), (0.5, 0.05, 1.4), "Shoulder"),
+            "Lower": ((0.5, 0.05, 1.4), (0.8, 0, 1.4), "Upper"),
+            "Hand": ((0.8, 0, 1.4), (0.9, 0, 1.4), ""),
+            "Parent": ((0.8, 0, 1.4), (0.8, 0.1, 1.4), ""),
+            "Aim": ((0.8, 0, 1.4), (0.8, 0, 1.5), "Parent"),
+            "Pole": ((0.5, 1, 1.4), (0.5, 1.1, 1.4), "Root"),
+        },
+        "Rig",
+    )
+    bones: Any = rig.pose.bones
+    switch = bones["Parent"].constraints.new("ARMATURE")
+    for name in ("Root", "Chest"):
+        target = switch.targets.new()
+        target.target, target.subtarget, target.weight = rig, name, 0.5
+    for owner, kind, name in (
+        ("Aim", "COPY_TRANSFORMS", "Hand"),
+        ("Shoulder", "COPY_ROTATION", "Pole"),
+        ("Chest", "DAMPED_TRACK", "Pole"),
+    ):
+        con = bones[owner].constraints.new(kind)
+        con.target, con.subtarget, con.influence = rig, name, 0.4
+    chain = add_constraint(rig, "Lower", rig, chain_count=2, subtarget="Aim")
+    chain.pole_target, chain.pole_subtarget = rig, "Pole"
+    update()
+    return rig
+
+
+def posed_frames(rig: bpy.types.Object, kept: dict[int, Followers] | None) -> list[object]:
+    """Return the frames of all bones, computed ahead, with what is kept of those that follow."""
+    runs, skeleton = present_runs(), skeleton_of(rig)
+    only, scene = [skeleton.uid], bpy.context.scene
+    snapshot = ChannelSnapshot(runs.plan, runs.readers, scene, only, only, seen={}, posed=kept)
+    solved = runs.solve(snapshot, None, is_edit=True)
+    return [solved.frame(skeleton, bone) for bone in range(len(skeleton.names))]
+
+
+def test_what_is_kept_while_bones_are_posed_is_as_if_it_was_read() -> None:
+    rig, random = a_controlled_limb(), Random(5)
+    bones, uid = rig.pose.bones, skeleton_of(rig).uid
+    for step in range(80):
+        bone = bones[random.choice(("Root", "Chest", "Hand", "Parent", "Pole", "Upper"))]
+        edit = random.choice(("location", "rotation_quaternion", "scale", "mode", "object", "con"))
+        if edit == "mode":
+            bone.rotation_mode = random.choice(("QUATERNION", *ORDERS))
+        elif edit == "object":
+            rig.rotation_euler.z += random.uniform(-0.3, 0.3)
+        elif edit == "con":
+            bones["Aim"].constraints[0].influence = random.random()
+        else:
+            size = len(getattr(bone, edit))
+            setattr(bone, edit, [random.uniform(0.8, 1.2) for _ in range(size)])
+        update()
+        assert posed_frames(rig, present_runs().posed) == posed_frames(rig, None), (step, edit)
+        assert_shown_as(rig, posed_frames(rig, None))
+    assert uid in present_runs().posed
+
+
+def assert_shown_as(rig: bpy.types.Object, frames: Sequence[Any]) -> None:
+    shown = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones
+    for bone, (axes, head) in zip(shown, frames, strict=True):
+        assert_same(bone.matrix, axes, head, AMPLIFIED)
+
+
+def test_a_posed_control_moves_only_what_follows_it() -> None:
+    rig = a_controlled_limb()
+    names, posed = skeleton_of(rig).names, present_runs().posed
+    rig.pose.bones["Root"].location.x += 0.1
+    update()
+    before = posed_frames(rig, posed)
+    rig.pose.bones["Hand"].location.x -= 0.1
+    update()
+    after = posed_frames(rig, posed)
+    same = {name for name, old, new in zip(names, before, after, strict=True) if new is old}
+    assert same == {"Root", "Chest", "Shoulder", "Pole", "Parent"}

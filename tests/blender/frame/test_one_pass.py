@@ -955,5 +955,25 @@ def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_
     assert seen == shown
 
 
+def test_an_animated_property_that_drives_a_setting_of_ours_is_compared_at_each_frame() -> None:
+    """The setting itself is read again only if that has changed."""
+    rig, scene = constrained("COPY_TRANSFORMS"), bpy.context.scene
+    rigs.drive(rig.fabrik.constraints[0].driver_add("influence"), rig, '["weight"]')
+    for frame, weight in ((1, 0.3), (4, 0.3), (6, 1.0), (10, 1.0)):
+        rig["weight"] = weight
+        rig.keyframe_insert('["weight"]', frame=frame)
+    update()
+    first = played(rig)
+    assert first == played_anew(rig)
+    for rendered, shown in ((8, 3), (2, 7)):
+        rigs.go(shown)
+        scene.frame_start = scene.frame_end = rendered
+        with witnessed():
+            bpy.ops.render.render(animation=True)
+        for frame in (shown, shown + 1, 11 - shown):
+            rigs.go(frame)
+            assert rigs.pose_bits(rig) == first[frame]
+
+
 def is_animated(ob: bpy.types.Object) -> bool:
     return ob.animation_data is not None and ob.animation_data.action is not None

@@ -66,19 +66,30 @@ class FollowingBone:
     def __init__(self, bone: BoneOf, local: Local, constraints: list[BoneConstraint]) -> None:
         self.own, self.local, self.constraints = bone, local, constraints
 
+    def sources(self) -> list[int]:
+        """Return the bones that its frame is computed from: its parent and its targets."""
+        sources = [self.own.parent]
+        for con in self.constraints:
+            if con.target is not None:
+                sources += (con.target.index, con.target.parent)
+            sources += con.moving
+        return [bone for bone in sources if bone >= 0]
 
-@final
-class ConstrainedFrame:
-    """The frame of a bone, and everything it was computed from. Immutable.
 
-    Attributes:
-        bone: The bone.
-        sources: The frames of its parent, the armature, and the targets of its constraints.
-        frame: Its frame in armature space.
+def affected_by(changed: set[int], dependents: dict[int, set[int]]) -> set[int]:
+    """Return some changed bones, and all bones whose frames depend on them.
+
+    Args:
+        changed: The changed bones.
+        dependents: By bone, those whose `FollowingBone.sources` it is one of.
     """
-
-    def __init__(self, bone: FollowingBone, sources: list[Frame], frame: Frame) -> None:
-        self.bone, self.sources, self.frame = bone, sources, frame
+    affected, pending = set(changed), list(changed)
+    while pending:
+        for bone in dependents.get(pending.pop(), ()):
+            if bone not in affected:
+                affected.add(bone)
+                pending.append(bone)
+    return affected
 
 
 @final
@@ -90,8 +101,6 @@ class ConstrainedPose:
         frames: Known frames in armature space, by index; computed frames are added.
         world: The frame of the armature in world space.
         other: Returns the frame of any other bone.
-        last: Previously computed frames of bones with constraints, by index. They are reused if
-            everything they were computed from is the same; others are added.
     """
 
     def __init__(
@@ -100,10 +109,8 @@ class ConstrainedPose:
         frames: dict[int, Frame],
         world: Frame,
         other: Callable[[int], Frame],
-        last: dict[int, ConstrainedFrame],
     ) -> None:
         self.bones, self.frames, self.world, self.other = bones, frames, world, other
-        self.last = last
 
     def frame(self, index: int) -> Frame:
         """Return a bone's frame in armature space; -1 stands for the parent of root bones."""
@@ -122,52 +129,29 @@ class ConstrainedPose:
         return frame
 
     def _constrained(self, bone: FollowingBone, parent: Frame) -> Frame:
+        """Return the frame of a bone, with its constraints."""
+        frame = bone_frame(bone.own.bone, bone.local, parent)
         if not bone.constraints:
-            return bone_frame(bone.own.bone, bone.local, parent)
-        index = bone.own.index
-        sources = [parent, self.world]
+            return frame
+        world = self.world
+        spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, world)
         for con in bone.constraints:
-            if con.target is not None:
-                sources.append(self.frame(con.target.index))
-                sources.append(
-                    WHOLE if con.target_space == "WORLD" else self.frame(con.target.parent)
-                )
-            for moving in con.moving:
-                sources.append(self.frame(moving))
-        last = self.last.get(index)
-        if last is None or last.bone is not bone or last.sources != sources:
-            last = ConstrainedFrame(bone, sources, _constrained(bone, sources))
-            self.last[index] = last
-        return last.frame
-
-
-def _constrained(bone: FollowingBone, sources: list[Frame]) -> Frame:
-    """Return the frame of a bone with constraints.
-
-    Args:
-        bone: The bone.
-        sources: The frames of its parent and the armature. Then, for each constraint, the frames of
-            its target and the target's parent, or of the bones of an Armature constraint.
-    """
-    parent, world = sources[0], sources[1]
-    frame = bone_frame(bone.own.bone, bone.local, parent)
-    spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, world)
-    position = 2
-    for con in bone.constraints:
-        source, first = WHOLE, position
-        position += len(con.moving) if con.target is None else 2
-        try:
-            if con.target is not None:
-                seen, above = sources[first], sources[first + 1]
-                source = _seen(con, con.target, seen, above, world, bone.own.rest)
-            elif isinstance(con.constraint, Armature):
-                at = spaces.seen(frame, con.space)[1]
-                posed = [PosedBone(world, sources[i]) for i in range(first, position)]
-                source = con.constraint.motion_of(posed, at, world)
-        except ValueError:  # Something has zero scale.
-            continue
-        frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
-    return frame
+            source, target = WHOLE, con.target
+            sources = [self.frame(i) for i in con.moving]
+            if target is not None:
+                above = WHOLE if con.target_space == "WORLD" else self.frame(target.parent)
+                sources = [self.frame(target.index), above]
+            try:
+                if target is not None:
+                    source = _seen(con, target, sources[0], sources[1], world, bone.own.rest)
+                elif isinstance(con.constraint, Armature):
+                    at = spaces.seen(frame, con.space)[1]
+                    posed = [PosedBone(world, moving) for moving in sources]
+                    source = con.constraint.motion_of(posed, at, world)
+            except ValueError:  # Something has zero scale.
+                continue
+            frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
+        return frame
 
 
 def _seen(

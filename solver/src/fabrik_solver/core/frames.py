@@ -1,5 +1,6 @@
 """Frames: affine transforms, as a matrix of axes and the position of the origin."""
 
+from collections.abc import Sequence
 from math import acos, sin
 from typing import Final
 
@@ -59,6 +60,37 @@ def inverse(frame: Frame) -> Frame:
     rows = mat_from_columns(scaled(yz, factor), scaled(zx, factor), scaled(xy, factor))
     axes = mat_transposed(rows)
     return axes, mat_apply(axes, sub(ORIGIN, frame[1]))
+
+
+def are_near(frames: Sequence[Frame], others: Sequence[Frame], precision: float) -> bool:
+    """Return whether two lists of frames are equal, up to rounding.
+
+    Args:
+        frames: The frames.
+        others: The same number of frames, in the same space.
+        precision: The tolerance. For origins, it is relative to the largest coordinate in
+            ``frames``; for axes, to the largest number in their matrix.
+    """
+    farthest = 0.0
+    for _, origin in frames:
+        farthest = max(farthest, _largest(origin))
+    for (axes, origin), (other_axes, other_origin) in zip(frames, others, strict=True):
+        (x, y, z), (u, v, w) = mat_columns(axes), mat_columns(other_axes)
+        near = precision * max(_largest(x), max(_largest(y), _largest(z)))
+        if not _is_near(origin, other_origin, precision * farthest):
+            return False
+        if not (_is_near(x, u, near) and _is_near(y, v, near) and _is_near(z, w, near)):
+            return False
+    return True
+
+
+def _largest(v: Vec) -> float:
+    return max(abs(v[0]), max(abs(v[1]), abs(v[2])))
+
+
+def _is_near(a: Vec, b: Vec, near: float) -> bool:
+    """Return whether two vectors are equal up to a tolerance; False if any number is NaN."""
+    return abs(a[0] - b[0]) <= near and abs(a[1] - b[1]) <= near and abs(a[2] - b[2]) <= near
 
 
 def mixed(a: Frame, b: Frame, factor: float) -> Frame:
