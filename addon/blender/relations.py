@@ -14,8 +14,9 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from . import animation
+from .access import pose_bones
 from .curves import split_bone_path
-from .skeleton import Point, skeleton_of
+from .skeleton import Point, Skeleton, skeleton_of
 
 Node = tuple[bpy.types.Object, int]
 """An object and the index of one of its bones, -1 for the object itself."""
@@ -215,6 +216,22 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
     """Return Blender's own constraints on an object or bone that have an effect."""
     constraints = owner.constraints
     return [con for con in constraints if not con.mute and con.influence > 0.0 and con.is_valid]
+
+
+class ConstrainedBones(dict[int, set[int]]):
+    """The bones that have native constraints, by armature, each looked at once."""
+
+    def of(self, rig: Skeleton) -> set[int]:
+        """Return those of an armature."""
+        bones = self.get(rig.uid)
+        if bones is None:
+            bones = self[rig.uid] = constrained_bones(rig)
+        return bones
+
+
+def constrained_bones(rig: Skeleton) -> set[int]:
+    """Return the bones of an armature that have native constraints."""
+    return {i for i, bone in enumerate(pose_bones(rig.object)) if bone.constraints}
 
 
 def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:

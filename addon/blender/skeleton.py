@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
+from weakref import WeakValueDictionary
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -50,11 +51,8 @@ class Skeleton:
         """Read the hierarchy. Rest poses are read on demand."""
         self.object = armature
         self.uid: int = armature.session_uid
-        bones = pose_bones(armature)
-        self.names: list[str] = bones.keys()
-        self.index = {name: i for i, name in enumerate(self.names)}
-        self.parents = [self.index.get(name, -1) for name in _parents_of(armature)]
-        self._names_and_rests = _names_and_rests(armature)
+        self._rest_pose = rest_pose = _rest_pose_of(armature)
+        self.names, self.index, self.parents = rest_pose.names, rest_pose.index, rest_pose.parents
         self._recorded: dict[int, object] = {}
         self._missing: set[str] = set()
         self.renamed: dict[str, str] = {}
@@ -88,9 +86,8 @@ class Skeleton:
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone in the form of the solver."""
         if i not in self._bones:
-            if self.parents[i] >= 0:
-                self.rest(self.parents[i])
-            self._bones[i] = rest_of(self.rest(i))
+            self._record_rests([index for index in (i, self.parents[i]) if index >= 0])
+            self._bones[i] = self._rest_pose.bone(i)
         return self._bones[i]
 
     def rest_frame(self, i: int) -> Frame:
@@ -118,15 +115,19 @@ class Skeleton:
 
     def rest(self, i: int) -> bpy.types.Bone:
         """Return a bone of the armature data, and record its rest pose for `has_changed`."""
-        bone = rest_bone(self.object, self.names[i])
-        # Once many bones are recorded, all are compared.
-        if self._recorded.setdefault(i, None) is None and self._is_sparse:
-            (self._recorded[i],) = _rest_states([bone])
-        return bone
+        self._record_rests([i])
+        return rest_bone(self.object, self.names[i])
 
-    def record(self, i: int) -> None:
-        """Record a bone for `has_same_names`, without its rest pose."""
-        self._recorded.setdefault(i, None)
+    def _record_rests(self, bones: Iterable[int]) -> None:
+        recorded, count = self._recorded, len(self.names)
+        for i in bones:  # Once many bones are recorded, all are compared.
+            if recorded.setdefault(i, None) is None and len(recorded) * SPARSE < count:
+                (recorded[i],) = _rest_states([rest_bone(self.object, self.names[i])])
+
+    def record(self, bones: Iterable[int]) -> None:
+        """Record bones for `has_same_names`, without their rest poses."""
+        for i in bones:
+            self._recorded.setdefault(i, None)
 
     def record_missing(self, name: str) -> None:
         """Record for `has_same_names` that a bone with this name is missing."""
@@ -188,7 +189,7 @@ class Skeleton:
             at_all: Whether to check all bones, not only the recorded ones.
         """
         if at_all or not self._is_sparse:
-            return self._names_and_rests != _names_and_rests(self.object)
+            return self._rest_pose.read != _rests_of(self.object)
         if not self.has_same_names():
             return True
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
@@ -204,20 +205,12 @@ class Skeleton:
     @cached_property
     def connected(self) -> frozenset[int]:
         """The connected bones, whose location channel Blender ignores."""
-        rests: Any = cast("bpy.types.Armature", self.object.data).bones
-        posed = pose_bones(self.object)  # As `rest_bone`, without a call for each.
-        return frozenset(
-            [i for i, bone in enumerate(posed) if (bone.bone or rests[bone.name]).use_connect]
-        )
+        return self._rest_pose.connected
 
     @cached_property
     def children(self) -> list[list[int]]:
         """The children of each bone."""
-        children: list[list[int]] = [[] for _ in self.names]
-        for i, parent in enumerate(self.parents):
-            if parent >= 0:
-                children[parent].append(i)
-        return children
+        return self._rest_pose.children
 
     def chain_up(self, tip: int) -> list[int]:
         """Return a bone's ancestors and the bone itself, topmost first."""
@@ -260,10 +253,41 @@ class Skeleton:
         return bones_below
 
 
-def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
+INHERIT_SCALE = {
+    item.value: item.identifier
+    for item in cast(Any, bpy.types.Bone.bl_rna.properties["inherit_scale"]).enum_items
+}
+"""The modes of inheriting scale, by number."""
+
+
+class Rests(NamedTuple):
+    """The names and rest poses of an armature's bones, as Blender stores them.
+
+    Attributes:
+        names: The names of its pose bones.
+        rest_names: The names of the bones of its data, in whose order the others are.
+        matrices: Their frames in armature space, as bytes.
+        lengths: Their lengths, as bytes.
+        inherit_scale: Numbers of their modes, as bytes.
+        inherit_rotation: Whether they inherit rotation.
+        local_location: Whether their location is local.
+        connected: Whether they are connected to their parents.
+    """
+
+    names: tuple[str, ...]
+    rest_names: tuple[str, ...]
+    matrices: bytes
+    lengths: bytes
+    inherit_scale: bytes
+    inherit_rotation: tuple[bool, ...]
+    local_location: tuple[bool, ...]
+    connected: tuple[bool, ...]
+
+
+def _rests_of(armature: bpy.types.Object) -> Rests:
     """Return the names and rest poses of all bones. They may change without new relations."""
     rests = cast("bpy.types.Armature", armature.data).bones
-    columns: list[object] = [pose_bones(armature).keys()]
+    columns: list[Any] = [tuple(pose_bones(armature).keys()), tuple(rests.keys())]
     for name, kind, size in (
         ("matrix_local", "f", 16),
         ("length", "f", 1),
@@ -272,11 +296,105 @@ def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
         column = array(kind, bytes(4 * size * len(rests)))
         rests.foreach_get(name, column)
         columns.append(column.tobytes())
-    for name in ("use_inherit_rotation", "use_local_location"):
+    for name in ("use_inherit_rotation", "use_local_location", "use_connect"):
         flags = [False] * len(rests)
         rests.foreach_get(name, flags)
-        columns.append(flags)
-    return tuple(columns)
+        columns.append(tuple(flags))
+    return Rests(*columns)
+
+
+class RestPose:
+    """The bones of an armature at rest, shared by all armatures that have the same ones.
+
+    Everything comes from what was read, so it stays right while one of them is edited.
+
+    Attributes:
+        read: What was read.
+        names: The names of the bones.
+        index: The index of each name.
+        parents: The indices of the parents, -1 for none.
+    """
+
+    def __init__(self, read: Rests, rest_names: Sequence[str], parents: Sequence[str]) -> None:
+        """Compute nothing yet.
+
+        Args:
+            read: What was read.
+            rest_names: The name that each bone has in the data.
+            parents: The names of the parents; empty for none.
+        """
+        self.read, self.names = read, [*read.names]
+        self.index = {name: i for i, name in enumerate(self.names)}
+        self.parents = [self.index.get(name, -1) for name in parents]
+        rows = {name: row for row, name in enumerate(read.rest_names)}
+        # Newly assigned data may lack bones until the next update.
+        self._rows = [rows.get(name, -1) for name in rest_names]
+        self._bones: dict[int, Bone] = {}
+
+    def bone(self, i: int) -> Bone:
+        """Return the rest pose of a bone in the form of the solver.
+
+        Raises:
+            KeyError: If the data lacks it.
+        """
+        if i not in self._bones:
+            read, row, parent = self.read, self._rows[i], self.parents[i]
+            if row < 0:
+                raise KeyError(self.names[i])
+            self._bones[i] = _bone_of(
+                self._matrix(row),
+                Matrix.Identity(4) if parent < 0 else self._matrix(self._rows[parent]),
+                self._lengths[row],
+                INHERIT_SCALE[array("i", read.inherit_scale)[row]],
+                read.inherit_rotation[row],
+                read.local_location[row],
+            )
+        return self._bones[i]
+
+    @cached_property
+    def _lengths(self) -> array[float]:
+        return array("f", self.read.lengths)
+
+    @cached_property
+    def _matrices(self) -> array[float]:
+        return array("f", self.read.matrices)
+
+    def _matrix(self, row: int) -> Matrix:
+        numbers = self._matrices[16 * row : 16 * row + 16]  # Column by column.
+        return Matrix([numbers[i::4] for i in range(4)])
+
+    @cached_property
+    def connected(self) -> frozenset[int]:
+        """The connected bones."""
+        return frozenset(
+            [i for i, row in enumerate(self._rows) if row >= 0 and self.read.connected[row]]
+        )
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The children of each bone."""
+        children: list[list[int]] = [[] for _ in self.names]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                children[parent].append(i)
+        return children
+
+
+_rest_poses: WeakValueDictionary[object, RestPose] = WeakValueDictionary()
+"""The rest poses of all skeletons, by what was read."""
+
+
+def _rest_pose_of(armature: bpy.types.Object) -> RestPose:
+    read = _rests_of(armature)
+    rest_names = read.names
+    if rest_names != read.rest_names:  # Renamed in Edit Mode, or in another order.
+        bones = pose_bones(armature)
+        rest_names = tuple([rest.name if (rest := bone.bone) else bone.name for bone in bones])
+    key = read, rest_names, tuple(_parents_of(armature))
+    rest_pose = _rest_poses.get(key)
+    if rest_pose is None:
+        rest_pose = _rest_poses[key] = RestPose(*key)
+    return rest_pose
 
 
 def _rest_states(bones: Iterable[Any]) -> list[object]:
@@ -292,18 +410,35 @@ def _rest_states(bones: Iterable[Any]) -> list[object]:
 
 def rest_of(bone: bpy.types.Bone) -> Bone:
     """Return the rest pose of a bone in the form of the solver."""
-    parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
+    return _bone_of(
+        bone.matrix_local,
+        bone.parent.matrix_local if bone.parent else Matrix.Identity(4),
+        bone.length,
+        bone.inherit_scale,
+        bone.use_inherit_rotation,
+        bone.use_local_location,
+    )
+
+
+def _bone_of(
+    matrix: Matrix,
+    parent_matrix: Matrix,
+    length: float,
+    inherit_scale: str,
+    inherit_rotation: bool,
+    local_location: bool,
+) -> Bone:
     # Blender's arithmetic computes the offset, so that ordinary bones have no shear at all.
     # A bone of 1e20 meters has a rest matrix without axes, which has no inverse.
-    offset = parent_matrix.inverted_safe() @ bone.matrix_local
+    offset = parent_matrix.inverted_safe() @ matrix
     return Bone(
         rest=matrix3(offset),
         head=vector(offset.translation),
-        length=bone.length,
+        length=length,
         parent_rest=matrix3(parent_matrix),
-        inherit_scale=bone.inherit_scale,
-        inherit_rotation=bone.use_inherit_rotation,
-        local_location=bone.use_local_location,
+        inherit_scale=inherit_scale,
+        inherit_rotation=inherit_rotation,
+        local_location=local_location,
     )
 
 
@@ -373,6 +508,30 @@ class Point:
     def __post_init__(self) -> None:
         """Look up the `session_uid` once."""
         self.uid = self.object.session_uid
+
+
+class Landmarks:
+    """Bones of an armature that differ from the others, which just follow their parents."""
+
+    def __init__(self, rig: Skeleton, bones: Iterable[int]) -> None:
+        """Mark the bones."""
+        self._rig = rig
+        self._nearest = {-1: -1} | {bone: bone for bone in bones}
+
+    def nearest(self, bone: int) -> int:
+        """Return the lowest landmark at or above a bone; -1 without one.
+
+        The bones passed on the way are recorded for `Skeleton.has_same_names`.
+        """
+        nearest, rig = self._nearest, self._rig
+        passed: list[int] = []
+        while bone not in nearest:
+            passed.append(bone)
+            bone = rig.parents[bone]
+        landmark = nearest[bone]
+        rig.record(passed if landmark < 0 else (*passed, landmark))
+        nearest.update(dict.fromkeys(passed, landmark))
+        return landmark
 
 
 class Skeletons(dict[int, Skeleton]):

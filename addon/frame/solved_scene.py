@@ -139,13 +139,19 @@ class SolvedPose:
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that chains don't pose."""
         fk, channels = self.fk, self.now.channels
-        mode = channels.mode(bone)
-        rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
         if bone in fk.rows.chosen or not fk.rows.are_few:
+            mode = channels.mode(bone)
+            rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
             return fk.local(bone, rotation)
-        x, y, z = channels.numbers(bone, "location", 3)
-        sx, sy, sz = channels.numbers(bone, "scale", 3)
-        return Local(ORIGIN if bone in fk.rig.connected else (x, y, z), rotation, (sx, sy, sz))
+        if channels.are_few:
+            mode, values, (x, y, z), (sx, sy, sz) = channels.single(bone)
+        else:
+            mode = channels.mode(bone)
+            values = channels.numbers(bone, *channel_of(mode))
+            x, y, z = channels.numbers(bone, "location", 3)
+            sx, sy, sz = channels.numbers(bone, "scale", 3)
+        place = ORIGIN if bone in fk.rig.connected else (x, y, z)
+        return Local(place, quaternion(mode, values), (sx, sy, sz))
 
     def fk_local(self, bone: int) -> Local:
         """Return the FK pose of a bone that a unit poses, as local channels."""
@@ -331,6 +337,9 @@ class SolvedScene:
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
         if followers is None:
+            constrained = self.plan.constrained.get(rig.uid)
+            if constrained is not None and bone not in constrained:
+                return bone_frame(rig.bone(bone), pose.local(bone), parent)
             follower = follower_of(pose.owner(bone), is_pulled)
         else:
             follower = followers.find(bone, pose.owner, pose.local, is_pulled)

@@ -26,6 +26,7 @@ from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
+    ConstrainedBones,
     Node,
     name_of,
     node_at,
@@ -35,7 +36,7 @@ from ..blender.relations import (
     walk_dependencies,
 )
 from ..blender.rotation import KIND_OF
-from ..blender.skeleton import Skeleton, skeleton_of
+from ..blender.skeleton import Landmarks, Skeleton, skeleton_of
 from ..settings.properties import settings
 from .chain_plan import ChainPlan, GoalSource, UnitPlan
 from .plan import Lookahead, Plan, native_ik_chains
@@ -107,7 +108,7 @@ def _look_at_group(
     plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
-    walk = _DependencyWalk(lookahead)
+    walk = _DependencyWalk(lookahead, plan.constrained)
     unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):
         unknown = walk.unknown(units)
@@ -208,7 +209,7 @@ def _switched(animated: animation.Channels) -> set[tuple[str, str]]:
 class _DependencyWalk:
     """A walk up the dependencies of armatures that are solved together."""
 
-    def __init__(self, lookahead: Lookahead) -> None:
+    def __init__(self, lookahead: Lookahead, constrained: ConstrainedBones) -> None:
         self.lookahead = lookahead
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
@@ -216,7 +217,9 @@ class _DependencyWalk:
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
-        self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
+        self._constrained = constrained
+        self._unpredictable: dict[bpy.types.Object, set[str]] = {}
+        self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
         self.settled: set[tuple[int, str, str]] = set()
         self.constrained_objects: set[int] = set()
@@ -244,9 +247,9 @@ class _DependencyWalk:
             if not self._knows(node):
                 names.append(name_of(node))
                 return ()
-            return [*parents(node), *self._followed.get(node, ())]
+            return map(self._landmark, (*parents(node), *self._followed.get(node, ())))
 
-        walk_dependencies(starts, relations)
+        walk_dependencies(map(self._landmark, starts), relations)
         return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
@@ -334,12 +337,24 @@ class _DependencyWalk:
             return False
         if bone < 0:
             return True
-        if ob not in self._poses:
+        name = skeleton_of(ob).names[bone]
+        return name not in self._unpredictable[ob] and self._knows_constraints(node, name)
+
+    def _landmark(self, node: Node) -> Node:
+        """Return the node at or above another that doesn't only follow its parent."""
+        ob, bone = node
+        if bone < 0:
+            return node
+        if not self._knows_object(ob):
+            return ob, -1
+        landmarks = self._landmarks.get(ob)
+        if landmarks is None:
             rig = skeleton_of(ob)
-            self._poses[ob] = rig, pose_bones(ob), self._unpredictable_bones(rig)
-        rig, bones, unpredictable = self._poses[ob]
-        name = rig.names[bone]
-        return name not in unpredictable and self._knows_constraints(node, bones[name])
+            unpredictable = self._unpredictable[ob] = self._unpredictable_bones(rig)
+            bones = [rig.index[name] for name in unpredictable if name in rig.index]
+            landmarks = Landmarks(rig, (*bones, *self._constrained.of(rig)))
+            self._landmarks[ob] = landmarks
+        return ob, landmarks.nearest(bone)
 
     def _knows_object(self, ob: bpy.types.Object) -> bool:
         uid = ob.session_uid
@@ -389,13 +404,13 @@ class _DependencyWalk:
             self.curves[ob.session_uid] = curves
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
 
-    def _knows_constraints(self, node: Node, owner: bpy.types.PoseBone) -> bool:
+    def _knows_constraints(self, node: Node, bone: str) -> bool:
         """Return whether all constraints of a bone can be computed, and note what they follow."""
-        constraints = possible_constraints(owner) if owner.constraints else ()
+        constraints = possible_constraints(pose_bones(node[0])[bone])
         if constraints:
             sources = [source for con in constraints for source in constraint_sources(con)]
             self._followed[node] = sources
-            prefix = f'pose.bones["{bpy.utils.escape_identifier(owner.name)}"].constraints['
+            prefix = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].constraints['
             drivers = [c for c in _drivers(node[0]) if c.data_path.startswith(prefix)]
             self._expect(node[0], drivers)
             uid = node[0].session_uid
@@ -404,7 +419,7 @@ class _DependencyWalk:
 
     def _unpredictable_bones(self, rig: Skeleton) -> set[str]:
         """Return the bones that native IK, drivers or unsupported F-curves move."""
-        chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
+        chains = native_ik_chains(rig, ("IK", "SPLINE_IK"), self._constrained.of(rig))
         posed = {rig.names[bone] for _, chain in chains for bone in chain}
         return posed | self._posed_by_animation(rig.object)
 

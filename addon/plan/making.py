@@ -28,7 +28,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
         _add(plan, uid, armature)
     plan.chains = [chain for armature in armatures.values() for chain in armature.chains]
     pre_pass = [bone for armature in armatures.values() for bone in armature.pre_pass]
-    order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
+    order = Order(pre_pass, plan.chains, plan.posed, plan.moved, plan.constrained)
     plan.units, plan.needs, plan.by_state = order.ordered(), order.needs, order.by_state
     plan.sequences = Sequences(plan.units, plan.needs, plan.by_state)
     plan.units_of = {uid: [] for uid in armatures}
@@ -59,7 +59,7 @@ def _add(plan: Plan, uid: int, armature: ArmaturePlan) -> None:
         plan.animated.add(uid)
     plan.slots[uid], plan.keys[uid] = armature.slots, armature.keys
     plan.posed[uid], plan.pulled[uid] = armature.posed, armature.pulled
-    plan.moved[uid] = armature.moved
+    plan.moved[uid], plan.constrained[uid] = armature.moved, armature.constrained
     for name in armature.blocks:
         plan.copied.setdefault(name, []).append(uid)
     if _is_driven(armature.rig.object):
@@ -101,13 +101,13 @@ def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Distur
         relevant[chain.rig.uid].update(chain.bones)
     result: list[tuple[Skeleton, list[Disturbed]]] = []
     for uid, rig in plan.rigs.items():
-        poses = [pose_bones(rig.object)[rig.names[bone]] for bone in relevant[uid]]
         paths = [split_bone_path(path) for path, _ in animation.driven(rig.object)]
         driven = {name for name, channel in paths if channel in TURNS}
         disturbed = [
             Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in driven else "")
-            for bone in poses
-            if bone.name in driven or bone.constraints
+            for i in relevant[uid]
+            if i in plan.constrained[uid] or rig.names[i] in driven
+            for bone in [pose_bones(rig.object)[rig.names[i]]]
         ]
         if disturbed:
             result.append((rig, disturbed))

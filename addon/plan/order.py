@@ -22,6 +22,7 @@ from ..blender.references import (
 )
 from ..blender.relations import (
     SHAPE,
+    ConstrainedBones,
     Node,
     active_constraints,
     components,
@@ -31,7 +32,7 @@ from ..blender.relations import (
     possible_constraints,
     settle,
 )
-from ..blender.skeleton import skeleton_of
+from ..blender.skeleton import Landmarks, skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
 from .plan import native_ik_chains
 from .sequences import in_order
@@ -79,6 +80,7 @@ class Order:
         chains: list[ChainPlan],
         posed: dict[int, set[int]],
         moved: dict[int, set[int]],
+        constrained_bones: ConstrainedBones,
     ) -> None:
         """Order the units.
 
@@ -89,11 +91,13 @@ class Order:
             chains: All constraints, in list order.
             posed: By armature, the bones that units pose.
             moved: By armature, the posed bones and their descendants.
+            constrained_bones: The bones with native constraints.
         """
         self.pre_pass = pre_pass
         self.chains = chains
         self.posed = posed
         self.moved = moved
+        self._constrained_bones = constrained_bones
         self.constrained: set[tuple[int, int]] = set()
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
@@ -102,6 +106,7 @@ class Order:
         """The paths of constraints that animation switches, if all together form a cycle."""
         self._is_any_off = False
         self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
+        self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         notes = [(member, member.note, member.is_late) for member in (*pre_pass, *chains)]
         while True:
             for member, note, is_late in notes:  # Another try may find other dependencies.
@@ -318,7 +323,7 @@ class Order:
 
         The chain gets notes if it is one update late.
         """
-        nodes = [*starts]
+        nodes = self._landmarks_of(starts)
         settle(nodes, self._sources_of, self._traces, self._trace)
         for node in nodes:
             for late in self._traces[node].late:
@@ -326,20 +331,37 @@ class Order:
         return {unit for node in nodes for unit in self._traces[node].units}
 
     def _sources_of(self, node: Node) -> list[Node]:
-        """Return the nodes on which a node depends for the order of solving."""
+        """Return the landmarks on which a landmark depends for the order of solving."""
         upstream = self._sources.get(node)
         if upstream is None:
-            self._note_visit(node)
             sources = [source for _, sources in self._constraints(node) for source in sources]
-            upstream = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
-            self._sources[node] = upstream
+            nodes = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
+            upstream = self._sources[node] = self._landmarks_of(nodes)
         return upstream
 
-    def _note_visit(self, node: Node) -> None:
-        ob, bone = node
-        self.visited.add(ob)
-        if bone >= 0:
-            skeleton_of(ob).record(bone)
+    def _landmarks_of(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return the nodes at or above others that something moves besides their parents.
+
+        A bone that only follows its parent depends on the same. Objects that nothing moves are left
+        out.
+        """
+        landmarks: list[Node] = []
+        for ob, bone in nodes:
+            self.visited.add(ob)
+            nearest = bone if bone < 0 else self._bones_of(ob).nearest(bone)
+            if nearest != -1 or ob.parent or ob.constraints or self._drivers_of(ob):
+                landmarks.append((ob, nearest))
+        return landmarks
+
+    def _bones_of(self, ob: bpy.types.Object) -> Landmarks:
+        landmarks = self._landmarks.get(ob)
+        if landmarks is None:
+            rig = skeleton_of(ob)
+            driven = [rig.index[name] for name in self._drivers_of(ob) if name in rig.index]
+            moved = *self.posed.get(rig.uid, ()), *self._pulling_in(ob), *driven
+            landmarks = Landmarks(rig, (*moved, *self._constrained_bones.of(rig)))
+            self._landmarks[ob] = landmarks
+        return landmarks
 
     def _trace(self, node: Node) -> Trace:
         """Return a node's trace, from the traces of its sources."""
@@ -367,7 +389,7 @@ class Order:
         if unit is None:
             return sources
         parent = unit.rig.parents[bone]
-        return [] if parent in (-1, unit.root_parent) else [(ob, parent)]
+        return [] if parent in (-1, unit.root_parent) else self._landmarks_of([(ob, parent)])
 
     def _united(self, node: Node, units: Iterable[frozenset[UnitPlan]]) -> frozenset[UnitPlan]:
         """Return the union of the units that pose a node and others, sharing sets if possible."""
@@ -411,15 +433,18 @@ class Order:
     def _native_ik_of(self, node: Node) -> list[Any]:
         """Return the native IK constraints that pose a bone, usually on a bone below it."""
         ob, bone = node
-        if bone < 0:
-            return []
+        return [] if bone < 0 else self._pulling_in(ob).get(bone, [])
+
+    def _pulling_in(self, ob: bpy.types.Object) -> dict[int, list[Any]]:
+        """Return the native IK constraints of an armature by the bones that they pose."""
         pulling = self._pulling.get(ob)
         if pulling is None:
-            pulling = self._pulling[ob] = {}
-            for con, chain in native_ik_chains(skeleton_of(ob), ("IK", "SPLINE_IK")):
+            rig, pulling = skeleton_of(ob), self._pulling.setdefault(ob, {})
+            constrained = self._constrained_bones.of(rig)
+            for con, chain in native_ik_chains(rig, ("IK", "SPLINE_IK"), constrained):
                 for pulled in chain if con.influence > 0.0 else ():
                     pulling.setdefault(pulled, []).append(con)
-        return pulling.get(bone, [])
+        return pulling
 
     def _late_at(self, node: Node, is_carried: bool) -> Iterator[Late]:
         """Yield the inputs through which a node follows a solved chain late.
@@ -468,7 +493,8 @@ class Order:
                 yield Late(_owner(node).name, note, behind)
 
     def _any_moves(self, nodes: Iterable[Node]) -> bool:
-        return any([self._traces[node].is_moving for node in nodes if node in self._traces])
+        landmarks = self._landmarks_of(nodes)
+        return any([self._traces[node].is_moving for node in landmarks if node in self._traces])
 
     def _is_carried_along(
         self, con: Any, source_moves: bool, sources: list[Node], node: Node
@@ -524,7 +550,7 @@ class Order:
                     object=ob.name,
                 )
                 self._note_late(chain, Late(ob.name, note, behind))
-        for bone in chain.bones:
+        for bone in chain.bones if self._drivers_of(chain.rig.object) else ():
             for late in self._late_drivers((chain.rig.object, bone)):
                 self._note_late(chain, late)
 
@@ -559,21 +585,26 @@ class Order:
     def _driving(self, node: Node) -> list[Node]:
         """Return the nodes that the drivers of a node read."""
         ob, bone = node
-        by_bone = self._drivers.get(ob.session_uid)
-        if by_bone is None:
-            by_bone = self._drivers[ob.session_uid] = _drivers_by_bone(ob)
+        by_bone = self._drivers_of(ob)
         if by_bone and node not in self._read:
             drivers = by_bone.get(skeleton_of(ob).names[bone] if bone >= 0 else "", ())
             self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
         return self._read[node] if by_bone else []
 
-    def _units_behind(self, nodes: Sequence[Node]) -> frozenset[UnitPlan]:
+    def _drivers_of(self, ob: bpy.types.Object) -> dict[str, list[Any]]:
+        by_bone = self._drivers.get(ob.session_uid)
+        if by_bone is None:
+            by_bone = self._drivers[ob.session_uid] = _drivers_by_bone(ob)
+        return by_bone
+
+    def _units_behind(self, starts: Sequence[Node]) -> frozenset[UnitPlan]:
         """Return the units on which nodes depend in any way, also late.
 
         Units that these need anyway are left out.
         """
-        if not nodes:
+        if not starts:
             return frozenset()
+        nodes = self._landmarks_of(starts)
         settle(nodes, self._all_sources_of, self._behind, self._behind_of)
         return frozenset[UnitPlan]().union(*[self._behind[node] for node in nodes])
 
@@ -584,15 +615,15 @@ class Order:
         )
 
     def _all_sources_of(self, node: Node) -> list[Node]:
-        """Return all nodes on which a node depends in any way, except for its unit's needs."""
+        """Return all landmarks on which one depends in any way, except for its unit's needs."""
         node_sources = self._all_sources.get(node)
         if node_sources is None:
-            node_sources = self._all_sources[node] = [*self._find_all_sources(node)]
+            sources = self._find_all_sources(node)
+            node_sources = self._all_sources[node] = self._landmarks_of(sources)
         return node_sources
 
     def _find_all_sources(self, node: Node) -> Iterator[Node]:
         ob, bone = node
-        self._note_visit(node)
         if bone == SHAPE:
             yield ob, -1
             yield from shape_sources(ob)

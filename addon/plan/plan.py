@@ -19,7 +19,14 @@ from ..blender.curves import Curves
 from ..blender.dependency_driver import Source
 from ..blender.native_constraints import is_predictable
 from ..blender.references import constraint_sources
-from ..blender.relations import Node, active_constraints, possible_constraints, replaces_pose
+from ..blender.relations import (
+    ConstrainedBones,
+    Node,
+    active_constraints,
+    constrained_bones,
+    possible_constraints,
+    replaces_pose,
+)
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
@@ -39,6 +46,7 @@ class ArmaturePlan:
         pre_pass: Its pre-pass bones.
         slots: The posed slots (see `KINDS`).
         posed: The posed bones.
+        constrained: Bones with native constraints.
         pulled: Bones that native IK poses together with posed ones.
         moved: Posed and pulled bones, their followers, and all descendants of both.
         names: The posed channels: bone names, each with an index in `KINDS`.
@@ -60,6 +68,7 @@ class ArmaturePlan:
     lists: dict[str, object] = field(init=False)
     slots: set[int] = field(init=False)
     posed: set[int] = field(init=False)
+    constrained: set[int] = field(init=False)
     pulled: set[int] = field(init=False)
     moved: set[int] = field(init=False)
     names: set[tuple[str, int]] = field(init=False)
@@ -80,8 +89,9 @@ class ArmaturePlan:
         members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
         self.posed = {slot % len(rig.names) for slot in self.slots}
-        self.pulled = _pulled(rig, self.posed)
-        self.moved = _moved(rig, self.posed | self.pulled)
+        self.constrained = constrained_bones(rig)
+        self.pulled = _pulled(rig, self.posed, self.constrained)
+        self.moved = _moved(rig, self.posed | self.pulled, self.constrained)
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
@@ -125,13 +135,13 @@ class ArmaturePlan:
             bone.note, bone.is_late = "", False
 
 
-def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
+def _pulled(rig: Skeleton, posed: set[int], constrained: set[int]) -> set[int]:
     """Return the bones that native IK poses together with posed ones.
 
     Blender's pose of these bones depends on the solution. A chain that starts from their pose
     would be solved differently at each update.
     """
-    chains = [chain for _, chain in native_ik_chains(rig, ("IK",))]
+    chains = [chain for _, chain in native_ik_chains(rig, ("IK",), constrained)]
     pulled, count = set(posed), -1
     while count < len(pulled):  # Blender solves chains that share bones together.
         count = len(pulled)
@@ -139,26 +149,34 @@ def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
     return pulled - posed
 
 
-def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, list[int]]]:
-    """Return an armature's native IK constraints of some types, each with its bones."""
+def native_ik_chains(
+    rig: Skeleton, kinds: Collection[str], constrained: Iterable[int]
+) -> list[tuple[Any, list[int]]]:
+    """Return an armature's native IK constraints of some types, each with its bones.
+
+    Args:
+        rig: The armature.
+        kinds: The types.
+        constrained: Its bones with native constraints.
+    """
     chains: list[tuple[Any, list[int]]] = []
-    for bone in pose_bones(rig.object):
-        for con in bone.constraints:
+    for i in sorted(constrained):
+        for con in pose_bones(rig.object)[rig.names[i]].constraints:
             if con.type in kinds and not con.mute:
-                path = rig.chain_up(rig.index[bone.name])
+                path = rig.chain_up(i)
                 uses_tail = con.type != "IK" or con.use_tail
                 chains.append((con, (path if uses_tail else path[:-1])[-con.chain_count :]))
     return chains
 
 
-def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
+def _moved(rig: Skeleton, posed: set[int], constrained: set[int]) -> set[int]:
     """Return posed bones, their followers by predictable constraints, and all descendants."""
     following: dict[int, set[int]] = {}
-    for bone in pose_bones(rig.object):
-        constraints = possible_constraints(bone) if bone.constraints else ()
+    for bone in constrained:
+        constraints = possible_constraints(pose_bones(rig.object)[rig.names[bone]])
         if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
             sources = [source for con in constraints for source in constraint_sources(con)]
-            following[rig.index[bone.name]] = {i for ob, i in sources if ob == rig.object}
+            following[bone] = {i for ob, i in sources if ob == rig.object}
     moved, count = rig.below(posed), -1
     while count < len(moved):
         count = len(moved)
@@ -320,6 +338,7 @@ class Plan:
         rigs: The armatures with constraints or walks.
         slots: By armature, the posed slots (see `KINDS`).
         posed: By armature, the posed bones.
+        constrained: The bones with native constraints, of all armatures examined.
         pulled: By armature, the bones that native IK poses together with posed ones.
         moved: By armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
@@ -354,6 +373,7 @@ class Plan:
     rigs: dict[int, Skeleton] = field(default_factory=dict)
     slots: dict[int, set[int]] = field(default_factory=dict)
     posed: dict[int, set[int]] = field(default_factory=dict)
+    constrained: ConstrainedBones = field(default_factory=ConstrainedBones)
     pulled: dict[int, set[int]] = field(default_factory=dict)
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)

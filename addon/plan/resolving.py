@@ -255,5 +255,5 @@ def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -
         name = rig.renamed[name]
         write_later(owner, field_name, name)
     write_later(bones[name], "fabrik_name", name)
-    rig.record(rig.index[name])
+    rig.record([rig.index[name]])
     return rig.index[name]
