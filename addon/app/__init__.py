@@ -79,7 +79,7 @@ PARTS: tuple[ModuleType, ...] = (
 
 
 def register() -> None:
-    """Add everything to Blender, or nothing if a part fails, as Blender doesn't clean up."""
+    """Add everything to Blender, or nothing if a part fails, because Blender doesn't clean up."""
     with ExitStack() as added:
         registry.install([feature.FEATURE for feature in FEATURES if hasattr(feature, "FEATURE")])
         added.callback(registry.uninstall)

@@ -58,7 +58,7 @@ class FABRIK_MT_pie(bpy.types.Menu):
     """The most used operators, around the mouse."""
 
     bl_label = "FABRIK IK"
-    bl_description = "Add, switch, snap, drag, bake and remove IK, around the mouse"
+    bl_description = "Add, switch, snap, drag, bake and remove IK from a pie menu"
 
     def draw(self, context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the operators: left, right, bottom, top, then the corners."""

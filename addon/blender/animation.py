@@ -171,7 +171,7 @@ def has_effect(curve: bpy.types.FCurve) -> bool:
 
 
 def frames_beyond_keys(curve: bpy.types.FCurve, start: int, end: int) -> tuple[int, ...]:
-    """Return the ends of a range toward which an F-curve still changes outside of its keys.
+    """Return the ends of a range up to which an F-curve keeps changing beyond its keys.
 
     Linear extrapolation and modifiers such as Cycles and Noise cause this.
     """
@@ -200,7 +200,7 @@ def clips_of(ob: bpy.types.Object, everywhere: bool) -> list[Any]:
 
 
 def channel_of_clip(curves: Any, path: str, count: int) -> dict[int, Any]:
-    """Return the effective F-curves of a property among some, by array index."""
+    """Return a property's effective F-curves from a collection, by array index."""
     by_index = ((i, curves.find(path, index=i)) for i in range(count))
     return {i: curve for i, curve in by_index if curve is not None and has_effect(curve)}
 
@@ -431,7 +431,7 @@ def rewrite_in(
     other_objects: Iterable[bpy.types.Object],
     change: Callable[[Any], None],
 ) -> None:
-    """Edit the F-curves of some of an object's holders of actions; see `rewrite`."""
+    """Edit the F-curves in some holders of an object's actions; see `rewrite`."""
     shared = {_key(holder) for other in other_objects for holder in holders(other)}
     editable_actions: dict[tuple[int, int], Any] = {}
     for holder in action_holders:
@@ -470,7 +470,7 @@ KEY_COLUMNS = (
 
 
 def copy_curve(curve: Any, curves: Any, path: str) -> None:
-    """Copy an F-curve's keys to another collection, unless that has an F-curve for the path."""
+    """Copy an F-curve's keys to another collection, unless it already has one for the path."""
     if curves.find(path, index=curve.array_index) is not None:
         return
     copy = curves.new(path, index=curve.array_index)

@@ -250,7 +250,7 @@ class MutedCopy(NamedTuple):
         object: The animated object.
         depsgraph: The depsgraph.
         before: The original mute flags of all F-curves of the copy, by collection.
-        muted: Their mute flags meanwhile.
+        muted: Their mute flags during the evaluation.
     """
 
     object: bpy.types.Object

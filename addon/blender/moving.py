@@ -45,8 +45,8 @@ from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 
 LOCKED = 1e-5
-"""The largest change of a locked component that isn't an error, beyond rounding. Relative if the
-component is above 1."""
+"""The largest change of a locked component, beyond rounding, that isn't an error. It is relative if
+the component is above 1."""
 
 
 HOLDING: list[Callable[[Point], str | None]] = []

@@ -70,7 +70,7 @@ def space_point(con: Any) -> Point | None:
 
 
 def target_point(ob: Any, name: str) -> Point | None:
-    """Return an object, or its bone with a name; None without an object."""
+    """Return an object, or its bone called ``name`` if it has one; None without an object."""
     if ob is None:
         return None
     if name and ob.type == "ARMATURE" and ob.pose:
@@ -277,7 +277,7 @@ constraints also have targets to read: see `read_armature`."""
 def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
     """Return an Armature constraint and its target bones.
 
-    Without any it has no effect, as when a target with a weight is missing.
+    If a target with a weight is missing, it has neither target bones nor any effect.
 
     Args:
         con: The constraint.

@@ -1,8 +1,9 @@
 """Offset layers: an NLA strip on top, whose keys are offsets from those of the action below it.
 
 Blender's own blend mode *Combine* adds locations and Euler angles, multiplies scales, and composes
-quaternions. The layer is edited in tweak mode, as only strips have an influence that can be keyed.
-Blender then converts values keyed by hand, so that the keyed pose matches the one on the screen.
+quaternions. The layer is edited in tweak mode, because only strips have an influence that can be
+keyed. Blender then converts values keyed by hand, so that the keyed pose matches the one on the
+screen.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class OffsetLayer(NamedTuple):
 
     @property
     def is_on(self) -> bool:
-        """Whether it is evaluated."""
+        """Whether the layer is evaluated."""
         return not (self.track.mute or self.strip.mute or self.base_track.mute or self.base.mute)
 
 
@@ -52,9 +53,9 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 
 
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer of an object's keys, which lies above the action for whole values.
+    """Return the offset layer that takes an object's keys; None without one.
 
-    Code that reads or writes whole values uses the action below it.
+    Its keys are offsets. Code that reads or writes whole values uses the action below it.
     """
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
@@ -78,7 +79,7 @@ def edit_layer(ob: bpy.types.Object) -> None:
 
 @contextmanager
 def unedited(ob: bpy.types.Object) -> Iterator[None]:
-    """Leave an object's tweak mode within the block: in it, strips can't be assigned actions."""
+    """Leave an object's tweak mode within the block, so that strips can be assigned actions."""
     is_edited = edited_layer(ob) is not None
     if is_edited:
         cast(Any, ob.animation_data).use_tweak_mode = False
@@ -108,7 +109,7 @@ def nla_state(ob: bpy.types.Object) -> NlaState:
 
 
 def restore_tracks(ob: bpy.types.Object, state: NlaState) -> None:
-    """Remove tracks that were added later, restore the mutes of the others, and leave the layer."""
+    """Remove tracks added later, restore the mutes of the others, and leave tweak mode."""
     data: Any = ob.animation_data
     data.use_tweak_mode = False
     for track in [*data.nla_tracks][len(state.mutes) :]:

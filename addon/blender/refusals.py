@@ -56,7 +56,7 @@ def tweak_problem(ob: bpy.types.Object) -> str:
 
 
 def action_problem(ob: bpy.types.Object) -> str:
-    """Return why an object's active action takes no keys; empty if it does or is missing."""
+    """Return why an object's active action takes no keys; empty if it takes keys or is missing."""
     holder = active_holder(ob)
     action = None if holder is None else holder.action
     if action is None or action.is_editable:
@@ -80,10 +80,10 @@ def refuse_unkeyable(ob: bpy.types.Object) -> None:
 
 
 def refuse_layered(ob: bpy.types.Object) -> None:
-    """Refuse an object with an offset layer, for a change of all its keys.
+    """Refuse an object whose offset layer is on, before all its keys are changed.
 
     Raises:
-        ProblemError: If it has one that is on.
+        ProblemError: If it has one.
     """
     if edited_layer(ob) is not None:
         raise ProblemError(

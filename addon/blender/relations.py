@@ -56,7 +56,7 @@ def parent_of(ob: bpy.types.Object) -> Node | None:
 
 
 def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
-    """Yield the parent of an object, that object's parent and so on, each once.
+    """Yield the parent of an object, the parent's parent and so on, each once.
 
     When joined armatures were parented to each other, Blender 4.2 parents an object to itself.
     """

@@ -157,7 +157,7 @@ class Rows:
 
 
 class ChannelGroup(NamedTuple):
-    """Bones whose same channel is posed.
+    """Bones of which the same channel is posed.
 
     Attributes:
         channel: The name of the property.
@@ -189,7 +189,7 @@ class ChannelGroup(NamedTuple):
         return threes.tobytes()
 
     def patched(self, values: bytes, patches: Iterable[tuple[int, float]]) -> bytes:
-        """Return values of this group with replacements, whose flat indices count all bones."""
+        """Return values of this group with some replaced, at flat indices that count all bones."""
         replacements, size = [*patches], self.size
         if not replacements:
             return values
@@ -303,7 +303,7 @@ class PatchedRows(PoseChannels):
     """The channels of a pose's bones that are needed in columns, with some values replaced.
 
     Attributes:
-        reads_all: Whether all bones are read, and only the column of modes has just those needed.
+        reads_all: Whether columns have all bones. The column of modes has only those needed.
         sizes: The numbers of components of the channels that were read in columns.
     """
 
@@ -338,7 +338,7 @@ class PatchedRows(PoseChannels):
         return self._patched[channel]
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return the patched values of a channel of some needed bones, as bytes."""
+        """Return a channel's patched values for some needed bones, as bytes."""
         values = super().of(group)
         if self._rows is None or group.channel in self.buffers:
             return values  # They are from the column, which is patched.
@@ -353,7 +353,7 @@ class PatchedChannels(PatchedRows):
     def of(self, group: ChannelGroup) -> bytes:
         """Return the patched values of a channel of some needed bones, as bytes.
 
-        A few are read individually, as columns may be those of an earlier frame.
+        A few are read individually, because columns may be those of an earlier frame.
         """
         rows = self._counting
         if rows is None:

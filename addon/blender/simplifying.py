@@ -72,7 +72,7 @@ def fitted(samples: Numbers, tolerances: Numbers, first: int, last: int) -> tupl
 
     Args:
         samples: Samples × components.
-        tolerances: The error of each sample that counts as much as that of others.
+        tolerances: The tolerance of each sample. Errors are weighted by its inverse.
         first: The first sample.
         last: The last sample.
 

@@ -117,7 +117,7 @@ class Skeleton:
         return self._up_and_heights[1]
 
     def rest(self, i: int) -> bpy.types.Bone:
-        """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
+        """Return a bone of the armature data, and record its rest pose for `has_changed`."""
         bone = rest_bone(self.object, self.names[i])
         # Once many bones are recorded, all are compared.
         if self._recorded.setdefault(i, None) is None and self._is_sparse:
@@ -463,7 +463,7 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
 
 
 def rebuild_poses() -> None:
-    """Rebuild the poses of all armatures whose bones undo has replaced.
+    """Rebuild the poses of all armatures whose bones were replaced by undo.
 
     Blender only rebuilds the poses that it evaluates. Up to 4.5, other poses, such as those in a
     hidden scene, may point to freed bones. Reading these crashes.

@@ -60,7 +60,7 @@ class Updates:
         return originals, geometry, transform, shading
 
     def are_more_than(self, count: int) -> bool:
-        """Return whether there are more than a number, without reading them."""
+        """Return whether more than ``count`` data-blocks are updated, without reading them."""
         return next(islice(self.depsgraph.updates, count, None), None) is not None
 
     @cached_property
@@ -70,17 +70,17 @@ class Updates:
 
     @property
     def geometry(self) -> list[bool]:
-        """Whether their geometry was updated, as when an armature is posed."""
+        """Whether each data-block's geometry was updated, as when an armature is posed."""
         return self._rows[1]
 
     @property
     def transform(self) -> list[bool]:
-        """Whether their transform was updated."""
+        """Whether each data-block's transform was updated."""
         return self._rows[2]
 
     @property
     def shading(self) -> list[bool]:
-        """Whether their shading was updated."""
+        """Whether each data-block's shading was updated."""
         return self._rows[3]
 
 
@@ -91,7 +91,7 @@ def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
 
 
 def present(copy: bpy.types.ID) -> bpy.types.ID | None:
-    """Return the original of an evaluated copy; None if it was removed, or is part of another."""
+    """Return the original of an evaluated copy; None if removed, or part of another data-block."""
     path = copy.library.filepath if copy.library else None
     kinds = [kind.__name__ for kind in type(copy).__mro__ if kind.__name__ in COLLECTIONS]
     blocks: Any = getattr(bpy.data, COLLECTIONS[kinds[0]]) if kinds else {}
@@ -101,8 +101,8 @@ def present(copy: bpy.types.ID) -> bpy.types.ID | None:
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender has rebuilt relations.
 
-    It then flags the scene, like a selection does, and the shading of all objects, unlike a
-    selection.
+    Blender then flags the scene, as after a selection, and the shading of all objects, unlike after
+    a selection.
     """
     if not depsgraph.id_type_updated("SCENE"):
         return False
@@ -116,7 +116,8 @@ def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
     """Return the `session_uid`s of the data-blocks that an update has changed.
 
     This excludes data-blocks that are listed only for their shading after new relations. It also
-    excludes armatures whose bones were only selected or renamed: their data is listed without flag.
+    excludes armatures whose bones were only selected or renamed: their data is listed without a
+    flag.
 
     Args:
         updates: The update.

@@ -36,7 +36,7 @@ def next_joint(rig: Skeleton, bone: int) -> int:
     """Return the child whose head is the end of a bone, or -1 if the bone ends at its tail.
 
     A child whose head isn't at the tail counts if it is the only child, or the only one with
-    children. If several have children, as neck and clavicles on a spine, the farthest one counts.
+    children. If several have children, like neck and clavicles on a spine, the farthest one counts.
     This applies if the tail lies beyond all joints of the skeleton, so an importer guessed it.
     """
     children = rig.children[bone]

@@ -259,7 +259,7 @@ class Clicks:
         return ""
 
     def is_finger(self, bone: str) -> bool:
-        """Return whether a bone is in a finger that counts as a limb: the arm is missing."""
+        """Return whether a bone is in a finger that counts as a limb because the arm is missing."""
         above = [*self._up(self._index(bone))][1:]
         return not set(self.body.anatomy.hands).isdisjoint(above)
 

@@ -153,7 +153,7 @@ def store_found(
     uses: Uses,
     sources: Collection[str] = UNSEEN,
 ) -> None:
-    """Store how newly bent joints flex, where the plan can't find it.
+    """Store how newly bent joints flex, if the plan can't determine it.
 
     Stored directions stay, unless they were detected for a constraint that no longer exists. The
     clip or the rest pose may have changed since then.
@@ -228,8 +228,8 @@ def stored_axis(bone: Any, posed: Any) -> Vector | None:
 
 
 Stored = tuple[Vec, Vec, Vec]
-"""The stored data of a bone: its axis of flexion, the detected one, and the detected one if
-linked."""
+"""The stored data of a bone: its axis of flexion, the detected axis, and the axis detected while
+the bone is linked."""
 
 
 def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:

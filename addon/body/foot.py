@@ -44,7 +44,9 @@ SolePoint = tuple[str, Vector]
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
-    """Return the frames of a clip, first the one where a foot stands, with its joints lowest.
+    """Return the frames of a clip, starting with the one at which a foot's joints are lowest.
+
+    The foot stands at that frame.
 
     Args:
         foot: The names of its bones.
@@ -117,8 +119,8 @@ def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:
 def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     """Return the joints above the heel and the ball of a foot, in the rest pose.
 
-    A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. For any other foot only the goal is known. This also applies to a
+    A foot that copies its target's rotation has both; the ball is the joint of its toes or, without
+    toes, the end of its bone. For any other foot only the goal is known. This also applies to a
     foot whose guessed tail is above its head at rest.
 
     Args:

@@ -100,7 +100,7 @@ class Controls:
 
 
 def follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, Any, str]]:
-    """Yield bones with the objects, and bones of these, that they follow.
+    """Yield the name of each bone that follows something, with that object and the object's bone.
 
     Args:
         armature: The armature.

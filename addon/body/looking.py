@@ -45,9 +45,9 @@ with Z up, and reads them with Y up by default."""
 def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Body:
     """Recognize the body of an armature, from its rest pose and the object's orientation.
 
-    If the rest pose doesn't show a standing figure, as in many captures, frames of its animation
-    are examined too. Up is as for `standing_body`. If no figure stands, because it lies down for
-    example, the axes of `LYING` are tried.
+    If the rest pose doesn't stand, as in many captures, frames of its animation are examined too.
+    Up is as for `standing_body`. If no pose stands, for example because the body lies down, the
+    axes of `LYING` are tried.
 
     Args:
         armature: The armature.
@@ -127,7 +127,7 @@ RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each body, if there are several in an armature.
 
-    There are several if sibling bones each carry a whole figure. Their parents belong to neither.
+    There are several if sibling bones each carry a whole body. Their parents belong to neither.
     """
     up = _up_axis(armature)
     tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
@@ -154,7 +154,7 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
 
 
 def _branches(rows: Sequence[Row]) -> list[Row]:
-    """Return the large sibling branches that may each be a figure."""
+    """Return the large sibling branches that may each be a body."""
     counts = [1] * len(rows)
     for i, row in reversed([*enumerate(rows)]):
         if row.parent >= 0:
@@ -177,7 +177,7 @@ def _hips_between(armature: bpy.types.Object, *pair: Body) -> float:
 
 
 def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
-    """Return which of some figures contains a bone, as its topmost bone; empty if none does."""
+    """Return the topmost bone of the body that contains a bone; empty if none does."""
     bones = cast("bpy.types.Armature", armature.data).bones
     above = (
         {bone, *(parent.name for parent in bones[bone].parent_recursive)} if bone in bones else ()
@@ -186,9 +186,9 @@ def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> 
 
 
 def meant_figure(armature: bpy.types.Object) -> str:
-    """Return the topmost bone of the figure that the user means, if there are several.
+    """Return the topmost bone of the body that the user means, if there are several.
 
-    This is the figure of the active bone, or else the first figure.
+    This is the body of the active bone, or else the first body.
     """
     tops = figures(armature)
     active = cast("bpy.types.Armature", armature.data).bones.active

@@ -31,9 +31,10 @@ from .body import LooseEnd, Row
 def loose_ends(
     armature: bpy.types.Object, clip: Clip, body: Collection[str], names: Collection[str]
 ) -> dict[str, LooseEnd]:
-    """Return the bones at the ends of limbs that aren't parented to them, by name.
+    """Return the hands and feet that aren't parented to their limbs, by name.
 
-    The clip decides, if the limb bends in it; otherwise tails and joints at rest do.
+    They are matched to limbs by their positions in the clip if the limb bends in it, and by tails
+    and joints at rest otherwise.
 
     Args:
         armature: The armature.

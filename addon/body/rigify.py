@@ -50,7 +50,7 @@ class RigifyRig:
         return switched(armature)
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
-        """Return the bones of the metarig, with their names there as titles."""
+        """Return the bones of the metarig; their titles are their names in the metarig."""
         return original_bones(armature)
 
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:

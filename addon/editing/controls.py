@@ -64,7 +64,7 @@ class Control(NamedTuple):
         name: Its name.
         empty: The Empty that it replaces.
         shape: Its custom shape.
-        parent: The name of its parent; empty for none.
+        parent: The name of its parent; empty without one.
     """
 
     name: str
@@ -137,9 +137,10 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
 
 
 def foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], None]:
-    """Return what adds the controls of features, such as the roll of a foot, to constraints.
+    """Return a function that adds features' controls, such as a foot's roll, to constraints.
 
-    Call it once their targets are bones. The body is examined before that, as new bones change it.
+    Call it once their targets are bones. The body is examined before that, because new bones change
+    it.
     """
     adding = [look(armature, indices) for look in FOOT_CONTROLS]
 
@@ -192,7 +193,7 @@ def use_bones(
         The names of the new bones.
 
     Raises:
-        ChoiceError: If they can't be parented to that. Nothing is changed.
+        ChoiceError: If they can't have that parent. Nothing is changed.
     """
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
     parents = (
@@ -226,7 +227,7 @@ def use_bones(
 def _parent_of(
     armature: bpy.types.Object, item: Any, parent: Parent, moving: Collection[str]
 ) -> str:
-    """Return the bone that a constraint's controls are parented to; empty for none."""
+    """Return the bone that a constraint's controls are parented to; empty without one."""
     tip = pose_bones(armature)[item.bone]
     chain = named_chain(item, tip)
     first = next(iter(chain.bones), tip.name)
@@ -292,8 +293,8 @@ def mirror_bones(
 
     Args:
         armature: The armature.
-        names: The new names, by the names of the bones.
-        parents: The new bones' parents, by the names of the bones; empty for none.
+        names: The new names, by the old ones.
+        parents: The new bones' parents, by the old bones' names; empty without a parent.
     """
     mirror = Matrix.Diagonal((-1.0, 1.0, 1.0))
     with edit_mode(armature) as bones:

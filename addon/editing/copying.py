@@ -35,7 +35,7 @@ def set_values(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
 def values_to_copy(item: FabrikConstraint) -> dict[str, Any]:
     """Return the settings of a constraint that suit other chains too.
 
-    Bones that features name, as the toes of a foot, belong to its chain.
+    Bones named by features, such as the toes of a foot, are left out: they belong to its chain.
     """
     shared = {*preset_names(item)}
     return {

@@ -121,7 +121,7 @@ def refuse_covered(ob: bpy.types.Object, layer: OffsetLayer) -> None:
 
 
 def turn_on(ob: bpy.types.Object, layer: OffsetLayer) -> None:
-    """Push the action down again, and key into the layer; `refuse_covered` has accepted it."""
+    """Push the action down again, and key into the layer. Call `refuse_covered` before."""
     cast(Any, ob.animation_data).action = None
     _mute(layer, is_muted=False)
     edit_layer(ob)
@@ -151,7 +151,7 @@ def remove_layer(ob: bpy.types.Object) -> None:
 
 
 def remove_tracks(ob: bpy.types.Object) -> None:
-    """Remove the tracks of an offset layer that is off, and its action like `remove_layer`."""
+    """Remove the tracks of an offset layer that is off, and its action unless it is still used."""
     layer, data = cast(OffsetLayer, layer_of(ob)), cast(Any, ob.animation_data)
     action = layer.strip.action
     data.nla_tracks.remove(layer.track)

@@ -222,7 +222,7 @@ def _hinge(
 def keep_pose(
     armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix], added: Sequence[str]
 ) -> str:
-    """Remove hinges that change the pose of a limb; return why it gets none.
+    """Remove hinges that change the pose of a limb; return why the limb has no hinge.
 
     Args:
         armature: The armature.

@@ -1,4 +1,4 @@
-"""Chains that something other than their target positions, such as the ground or a walk."""
+"""Chains positioned by something other than their target, such as the ground or a walk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .playing import updated
 
 
 class Placed(NamedTuple):
-    """A chain that something other than its target positions.
+    """A chain positioned by something other than its target.
 
     Attributes:
         chain: The chain.
@@ -48,7 +48,7 @@ class Placed(NamedTuple):
 
 
 def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
-    """Return the chains that something other than their target positions at this frame."""
+    """Return the chains positioned by something other than their target at this frame."""
     sourced = [chain for chain in chains if chain.goal_source is not None and not chain.problem]
     if not sourced:
         return []
@@ -69,7 +69,7 @@ def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
 
 
 def walk_problem(chain: ChainPlan) -> str:
-    """Return why the target of a chain doesn't move it, if it walks; else an empty string."""
+    """Return the reason if a walk moves a chain instead of its target; else an empty string."""
     if chain.goal_source is None or not chain.goal_source.replaces_target:
         return ""
     return msg(

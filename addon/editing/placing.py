@@ -43,8 +43,7 @@ def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
 def pole_world(chain_input: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
     """Return a pole location that doesn't change a solved chain, and the chain's length.
 
-    It is one chain length from the middle of the chain. It is on the side of the line from root to
-    target to which the joints bend.
+    It is one chain length from the middle of the chain, in the direction in which the joints bend.
 
     Args:
         chain_input: The chain in its FK pose.

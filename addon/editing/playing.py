@@ -50,7 +50,7 @@ def play(
     for frame in frames:
         scene.frame_set(int(frame // 1), subframe=frame % 1)
         if not needed.are_there():
-            raise ReferenceError("what is played for was removed meanwhile")
+            raise ReferenceError("data that the constraints need was removed")
         results.append(look(frame))
         yield len(results) / len(frames)
     return results
@@ -66,7 +66,7 @@ class Needed:
         self._lists = [(rig.object, _lengths(rig.object)) for rig in plan.rigs.values()]
 
     def are_there(self) -> bool:
-        """Return whether all of them still exist: other add-ons' handlers may remove some."""
+        """Return whether everything needed still exists: other add-ons' handlers may remove it."""
         return all([is_there(ob) for ob in self._objects]) and all(
             [is_there(ob) and _lengths(ob) == lengths for ob, lengths in self._lists]
         )
@@ -78,7 +78,7 @@ def _lengths(armature: bpy.types.Object) -> list[int]:
 
 
 def frame_of(scene: bpy.types.Scene, time: float) -> float:
-    """Return the scene frame at which keys at a time apply, as the scene may remap time."""
+    """Return the scene frame at which keys at a time apply, because the scene may remap time."""
     return time * scene.render.frame_map_new / scene.render.frame_map_old
 
 

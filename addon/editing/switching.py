@@ -39,8 +39,8 @@ ROUNDED: Final = 1e-5
 
 
 SNAPS: Final = 4
-"""How often a rig's own controls for IK are corrected: of humans, wolves and horses in poses that
-IK can reach, joints are then within 0.2 % of the limb's length, in 12 evaluations."""
+"""How often a rig's own controls for IK are corrected. In poses that IK can reach, the joints of
+humans, wolves and horses are then within 0.2 % of the limb's length. This takes 12 evaluations."""
 
 
 Channel = tuple[str, str]
@@ -119,7 +119,7 @@ def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
 
 
 def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
-    """Hide the rig's own IK controls of switched limbs: they move nothing, beside ours that do."""
+    """Hide the rig's own IK controls of switched limbs: they move nothing, unlike ours."""
     bones: Any = pose_bones(armature)
     for state in states:
         for name in (state.switch, *state.poses, *state.visible):
@@ -153,7 +153,7 @@ def restore_unposed(armature: bpy.types.Object) -> None:
 
 
 def text_of(states: Iterable[SwitchState]) -> str:
-    """Return states as text, one a line: value and switch, poses of controls, visible controls."""
+    """Return states as text, one per line: value, switch, poses of controls, visible controls."""
     lines: list[str] = []
     for state in states:
         poses = {name: [[*row] for row in matrix] for name, matrix in state.poses.items()}
@@ -195,8 +195,8 @@ def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:
 def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
     """Return the original bones that a limb's FK controls move, by control, root first.
 
-    Parents that start at a control's joint keep their pose, as constraints set part of it. So do
-    controls that drivers rotate.
+    Parents that start at a control's joint keep their pose, because constraints set part of it. So
+    do controls that drivers rotate.
     """
     originals = body_of(armature).names
     bones = pose_bones(armature)
@@ -238,7 +238,7 @@ def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dic
 
 
 def snap_ik_controls(armature: bpy.types.Object) -> None:
-    """Move a rig's own controls for IK so that its limbs in FK stay once switched back to IK.
+    """Move a rig's own controls for IK so that limbs now in FK keep their pose in IK.
 
     Each moves with its original bone as in the rest pose. Then it moves by what that bone misses
     in IK: a knee's control turns about one axis only, and some controls carry others.

@@ -29,7 +29,7 @@ OBJECT = (
     *("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale"),
     *("hide_viewport", "show_in_front", "name"),
 )
-"""Object properties that operators set; ordered, as setting a parent changes the inverse."""
+"""Object properties that operators set; ordered, because setting a parent changes the inverse."""
 
 BONE = (
     *("rotation_mode", "location", "rotation_quaternion", "rotation_euler"),

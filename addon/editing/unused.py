@@ -23,7 +23,8 @@ AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
 """Functions that clean up after removed constraints, given the armature."""
 
 BEFORE_BONES: list[Callable[[bpy.types.Object, Collection[str]], None]] = []
-"""Functions that remove settings of control bones before these, given the armature and names."""
+"""Functions that remove settings of control bones before the bones, given the armature and
+names."""
 
 
 def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_controls: bool) -> None:

@@ -133,7 +133,7 @@ class Varying(NamedTuple):
 
     Attributes:
         has_pose: Whether the FK pose or rotation modes are.
-        has_channels: Whether other locations, scales or joints that are read are.
+        has_channels: Whether other locations, scales or joints to read are.
         settings: The settings that are animated on any constraint.
         bones: By bone, the paths of animated properties, relative to the bone.
     """
@@ -213,7 +213,7 @@ class FkReader:
         self._has_only_quaternions = False
 
     def varying(self) -> Varying:
-        """Return which of the values that are read are animated."""
+        """Return which of the values to read are animated."""
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
@@ -557,7 +557,7 @@ class Unevaluated(Evaluated):
 
         Args:
             copy: The evaluated copy.
-            posed: Slots to skip, as they show the solution.
+            posed: Slots to skip, because they show the solution.
         """
         played = cast(Sampler, self._played)
         evaluated = PoseChannels(pose_bones(copy), played.rows)

@@ -101,7 +101,7 @@ def find_foot(chain: ChainPlan) -> None:
 
 
 def carried_feet(rig: Skeleton, chains: Iterable[ChainPlan]) -> Iterator[CarriedFoot]:
-    """Yield the feet of legs that are their targets."""
+    """Yield the feet that are also the targets of their legs."""
     for chain in chains:
         if chain.limb.foot >= 0 and not chain.problem:
             slots = [rig.slot(LOCATION, chain.limb.foot)]

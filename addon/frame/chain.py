@@ -441,7 +441,7 @@ class MovedChain(ChainUnit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer has posed some of its bones too, or what carries them."""
+        """Return its report after a layer has also posed some of its bones, or one above them."""
         plan, measure, last = self.plan, self._motion.measure, self.last
         if self._motion.places_tip or measure is None or last is None:
             return super().beneath(scene, reports, layer)

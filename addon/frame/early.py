@@ -112,7 +112,7 @@ class Early:
     def look_at_meshes(
         self, rigs: Set[int], plan: Plan, depsgraph: bpy.types.Depsgraph | None
     ) -> tuple[set[int], dict[GoalSource, object]]:
-        """Return the armatures that can't be solved ahead, as meshes they use may change.
+        """Return the armatures that can't be solved ahead, because meshes they use may change.
 
         A mesh that changed since the last frame is expected to change again. This only saves work:
         the evaluated meshes are compared afterward.
@@ -152,9 +152,9 @@ class Choice(NamedTuple):
     Attributes:
         snapshot: The armatures to solve, as they will be evaluated; None without any.
         is_tried: Whether this covers everything that can be solved ahead.
-        unknown: The armatures whose inputs aren't certain yet, or needn't be read, as nothing was
-            edited since the frame was last played. Their last result, or that of the same frame, is
-            written: if it is still valid, one evaluation is enough.
+        unknown: The armatures whose inputs aren't certain yet, or needn't be read, because nothing
+            was edited since the frame was last played. Their last result, or the frame's last one,
+            is written. If it is still valid, one evaluation is enough.
     """
 
     snapshot: ChannelSnapshot | None

@@ -117,7 +117,7 @@ class Followers:
         local_of: Callable[[int], Local],
         bones: bpy.types.bpy_prop_collection[Any],
     ) -> None:
-        """Forget bones whose constraints animation changed, and read the channels of posed ones.
+        """Forget bones whose constraints were animated, and read the channels of posed bones.
 
         Args:
             owner_of: Returns an evaluated bone.

@@ -214,7 +214,7 @@ def _give_up() -> None:
 
 
 def _interrupt() -> None:
-    """Restore the FK pose, and notify the evaluating operator, as Blender doesn't."""
+    """Restore the FK pose, and notify the evaluating operator, because Blender doesn't."""
     note_interrupt()
     _give_up()
 
@@ -241,7 +241,7 @@ _added: list[tuple[str, Callable[..., None]]] = []
 
 
 def add(*handlers: tuple[str, Callable[..., None]]) -> None:
-    """Add handlers, each with the name of its event, and keep them added."""
+    """Add handlers, each with the name of its event; `add_missing` adds them again."""
     _added.extend(handlers)
     add_missing()
 

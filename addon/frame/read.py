@@ -1,6 +1,7 @@
 """Reads the scene into an immutable snapshot.
 
-Armatures are read right away, object transforms when needed; the scene doesn't change meanwhile.
+Armatures are read right away, and object transforms when needed. Until the last of them is read,
+the scene doesn't change.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PRECISION = 1e-5
 its parents. Axes: relative to their length."""
 
 ROUNDED = 10.0 * PRECISION
-"""The same for bones with constraints, as some of these amplify rounding."""
+"""The same for bones with constraints, because some of these amplify rounding."""
 
 
 class Played:
@@ -88,8 +89,8 @@ class SceneSnapshot(ABC):
         failed: Armatures that an unexpected error kept from being read.
         locations: World locations of the objects read so far.
         played: The playback cache, if nothing was edited; otherwise None.
-        posed: By armature, its bones that follow something solved, if nothing but bones may have
-            been posed; otherwise None.
+        posed: By armature, its bones that follow something solved; None if more than the pose of
+            bones may have been edited.
         settled: The armatures of which only bones were posed since their settings were read.
     """
 
@@ -338,7 +339,8 @@ class ChannelSnapshot(SceneSnapshot):
                 transforms.
             seen: What goal sources read from its meshes before its evaluation; None after it.
             played: The playback cache, if only animation may have changed anything; otherwise None.
-            posed: The bones that follow something solved, if nothing but bones may have been posed.
+            posed: The bones that follow something solved; None if more than the pose of bones may
+                have been edited.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects, played)
@@ -380,7 +382,7 @@ class ChannelSnapshot(SceneSnapshot):
         return Unevaluated(rig, rows, self._curves(rig.uid), self._set_by(rig))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones whose frames must be computed, which are all of them."""
+        """Return the bones whose frames must be computed: all of them."""
         return range(len(rig.names))
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:

@@ -1,4 +1,4 @@
-"""Reports of chains whose bones or targets Blender moves after the solve.
+"""Reports of chains with bones or targets that Blender moves after the solve.
 
 Only Blender's evaluation then has the final locations of tip and target.
 """
@@ -25,7 +25,7 @@ from .solving import Runs
 
 
 def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[int]) -> None:
-    """Measure the reports of such chains again, on the pose that Blender shows.
+    """Measure reports again, on the pose that Blender shows, if Blender has moved bones or targets.
 
     Args:
         runs: The session's runs.

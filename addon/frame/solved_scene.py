@@ -133,7 +133,7 @@ class SolvedPose:
         return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
 
     def owner(self, bone: int) -> Any:
-        """Return the bone that has its constraints' settings."""
+        """Return the copy of a bone that has the settings of its constraints."""
         return self.fk.rows.find(self.now.set_bones, bone)
 
     def local(self, bone: int) -> Local:

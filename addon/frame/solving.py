@@ -134,7 +134,7 @@ class Runs:
         return state is not None and state == self.state_of(uid)
 
     def state_of(self, uid: int) -> object | None:
-        """Return what an armature's results depend on besides inputs; None if any is missing."""
+        """Return what an armature's results depend on besides inputs; None without all results."""
         if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
             return None
         plan = self.writers[uid].plan
@@ -150,7 +150,7 @@ class Runs:
     def forget_constraints(self, moved: Set[str]) -> None:
         """Forget the constraints of armatures that are tagged as moved, by name (see `Armatures`).
 
-        Elsewhere only bones may have been posed.
+        In other armatures, only bones may have been posed.
         """
         constrained = self.plan.lookahead.constrained
         for uid in [uid for uid in self.posed if constrained[uid][0].object.name in moved]:

@@ -1,7 +1,7 @@
 """One update: read → solve → write.
 
 Before Blender evaluates, armatures are solved from channels if that pays off, so one evaluation is
-enough. Afterwards, those with a wrong pose are solved and evaluated again. The handlers restore the
+enough. Afterward, those with a wrong pose are solved and evaluated again. The handlers restore the
 FK pose before and after both.
 """
 
@@ -165,7 +165,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
 def follow_drivers(
     plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph
 ) -> dict[int, list[object]]:
-    """Return the armatures whose settings drivers have changed unexpectedly, with their values.
+    """Return the armatures with settings that drivers have changed unexpectedly, and the values.
 
     The plan is discarded if animation or a driver switched a native constraint or a rotation mode.
     """
@@ -449,7 +449,7 @@ class Update(NamedTuple):
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
             anyway.
         has_others: Whether other handlers ran first, which may have set anything.
-        driven: The armatures whose settings drivers have changed unexpectedly (see `Early`).
+        driven: The armatures with settings that drivers have changed unexpectedly (see `Early`).
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -489,14 +489,14 @@ class Affected(NamedTuple):
         return writer.is_shown(PoseChannels(pose_bones(self.evaluated[uid]), writer.rows))
 
     def touched(self) -> set[int]:
-        """Return those whose channels or settings may have changed; see also `Varying`."""
+        """Return the armatures whose channels or settings may have changed; see also `Varying`."""
         uids = set(self.new)
         if not self.update.is_played:
             uids |= geometry_in(self.update.updates) | self.runs.plan.animated
         return uids | self.evaluated.keys() if self.update.is_foreign else uids
 
     def unchanged(self) -> set[int]:
-        """Return those whose inputs an edit didn't change, so they show the right pose.
+        """Return the armatures that show the right pose, because no edit changed their inputs.
 
         Blender lists all objects after rebuilding relations, and armatures with a changed
         selection.
@@ -514,9 +514,10 @@ class Affected(NamedTuple):
         return {uid for uid in independent if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def untouched(self) -> set[int]:
-        """Return those that show the right pose: undo or redo didn't change them or their inputs.
+        """Return the armatures that show the right pose, because undo or redo left them alone.
 
-        Blender evaluates all armatures then, and flags their geometry and all armature data.
+        On undo and redo, Blender evaluates all armatures, and flags their geometry and all armature
+        data.
         """
         update, runs = self.update, self.runs
         plan, flags = runs.plan, update.updates
@@ -620,7 +621,7 @@ class SeenArmatures(dict[tuple[int, str], set[int]]):
 
 
 def forget_removed_layers() -> None:
-    """Forget removed view layers: a new one of that name hasn't shown anything yet."""
+    """Forget removed view layers: a new one of the same name hasn't shown anything yet."""
     seen = part(SeenArmatures)
     present = {
         (session_uid(scene), layer.name) for scene in bpy.data.scenes for layer in scene.view_layers

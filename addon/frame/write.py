@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import bpy
 
@@ -33,6 +33,7 @@ from ..blender.rotation import (
     gather,
     quaternion,
     ranges_of,
+    transfer,
 )
 from ..blender.skeleton import Skeleton, forget_bones
 from ..plan.chain_plan import Report
@@ -138,13 +139,13 @@ def channels_of(
 on_report = Listeners[[]]()
 """Called after an update that changed constraint reports.
 
-Blender doesn't redraw panels by itself then, as handlers don't notify its editors."""
+Blender doesn't redraw panels by itself then, because handlers don't notify its editors."""
 
 
 def write_reports(writer: PoseWriter) -> bool:
     """Write the reports of an armature's constraints, for the panel.
 
-    Properties are set one by one, as setting them in bulk would tag the armature.
+    Properties are set one by one, because setting them in bulk would tag the armature.
 
     Returns:
         Whether any report changed.
@@ -199,6 +200,7 @@ class ChannelBuffer:
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
         self._few = rows if rows.are_few else None
         self._column = rig.column(self.channel, self.size, self._few)
+        self._are_many = self._few is None and len(bones) > MOST_SINGLY
 
     def refresh(self) -> bool:
         """Look up the bones again; return whether they all exist, in the same order."""
@@ -247,23 +249,26 @@ class ChannelBuffer:
         values, _, writers = self._column
         for first, end, start in self.ranges:
             values[first * size : end * size] = numbers[start * size : (start + end - first) * size]
-        if not is_quiet and self._few is None and len(self.bones) > MOST_SINGLY:
+        if not is_quiet and self._are_many:
             set_channel(self.rig.object, self.channel, values)
             return
         for bone in self.bones:
             writers[bone]()
 
-    def write_copy(self, bones: bpy.types.bpy_prop_collection[Any], numbers: array[float]) -> None:
-        """Set all values on an evaluated copy's bones, which tags nothing."""
-        names, size, view = self.rig.names, self.size, memoryview(numbers)
+    def write_copy(self, copy: bpy.types.Object, numbers: array[float]) -> None:
+        """Set all values on an evaluated copy, without tagging anything for an update."""
+        names, size, bones = self.rig.names, self.size, cast(Any, copy).pose.bones
+        if self._are_many:
+            values = array("f", bytes(4 * size * len(names)))
+            bones.foreach_get(self.channel, values)
+            for span in self.ranges:
+                transfer(numbers, size, span[2], values, size, span)
+            set_channel(copy, self.channel, values)
+            return
+        view = memoryview(numbers)
         for i, bone in enumerate(self.bones):
             prop = bones[names[bone]].path_resolve(self.channel, False)
             prop.foreach_set(view[i * size : (i + 1) * size])
-
-
-def _are_many(writer: PoseWriter) -> bool:
-    """Return whether Blender copies an armature faster than its bones can be set one by one."""
-    return sum([len(group.bones) for group, _ in writer.composed]) > MOST_SINGLY
 
 
 class Overwrite(NamedTuple):
@@ -313,7 +318,7 @@ class Overwritten:
 
         Args:
             writer: The armature.
-            animated: Slots to skip, as animation would overwrite them.
+            animated: Slots to skip, because animation would overwrite them.
             curves: F-curves that overwrite other slots if the evaluation includes animation.
             muted: These F-curves, if they are muted for the evaluation.
             fk: The FK pose with the values of the muted F-curves.
@@ -324,7 +329,6 @@ class Overwritten:
         Returns:
             Whether Blender has to copy the armature.
         """
-        copied = None if copy is None or _are_many(writer) else pose_bones(copy)
         if muted is not None:
             self._muted.append(muted)
             self.is_any = True
@@ -332,8 +336,8 @@ class Overwritten:
             bones = group.bones
             if animated:
                 bones = [bone for bone in bones if group.first + bone not in animated]
-            self._write(writer, group, composed, bones, curves, fk, is_quiet, copied)
-        return copied is None
+            self._write(writer, group, composed, bones, curves, fk, is_quiet, copy)
+        return copy is None
 
     def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:
         """Write the composed values, if any, over the FK pose.
@@ -354,7 +358,7 @@ class Overwritten:
         curves: Curves | None = None,
         fk: FkPose | None = None,
         is_quiet: bool = False,
-        copied: bpy.types.bpy_prop_collection[Any] | None = None,
+        copy: bpy.types.Object | None = None,
     ) -> None:
         if not bones:
             return
@@ -368,15 +372,15 @@ class Overwritten:
             played, values = fk_values[:], array("f", group.of_slots(fk.inputs))
             for i in buffer.components_of(curves):
                 played[i] = values[i]
-        if copied is not None:
-            buffer.write_copy(copied, written)
+        if copy is not None:
+            buffer.write_copy(copy, written)
             written = fk_values
         if written == fk_values == played:
             return
         self.is_any = True
         overwriting = curves if fk is None else None  # Muted F-curves don't overwrite.
         self._channels.append(Overwrite(buffer, fk_values, played, written, overwriting))
-        if copied is None:
+        if copy is None:
             buffer.write(written, is_quiet)
 
     def keep_flushed(self, ob: bpy.types.Object, flushed: Flushed) -> None:
@@ -388,7 +392,7 @@ class Overwritten:
     def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
         """Restore all overwritten channels, and undo flushes and mutes.
 
-        Values that another extension has set meanwhile are kept.
+        Values that another extension has set since they were overwritten are kept.
 
         Args:
             has_new_bones: Whether Blender may have recreated an armature's bones.

@@ -231,14 +231,14 @@ class ChainKind:
         needs_target: Whether it requires a target.
         places_tip: Whether it moves the tip to a goal.
         doing: Status text in normal operation, for kinds without a goal.
-        measure: Returns a written pose's distance to its target in world space, and whether it
-            reaches it, as `measured_tip` does; also takes what the motion read. None without a
-            target to measure.
+        measure: Returns the distance of a written pose from its target in world space, and whether
+            that is within the tolerance, as `measured_tip` does. Also takes what the motion read.
+            None without a target to measure.
         gaze: For a look-at, returns the axis of the last bone that points at the target.
         mirrored: Takes the constraint and the matrix between the tip bones' axes. Returns by name
             the mirrored values of settings that differ, and a note on what can't be mirrored.
-        is_known_ahead: Whether a motion reads the same ahead of an evaluation, as it needs only
-            settings, the frame and the target (see `lookahead`).
+        is_known_ahead: Whether a motion reads the same ahead of an evaluation, because it needs
+            only settings, the frame and the target (see `lookahead`).
     """
 
     reaches: ClassVar[bool] = True
@@ -344,7 +344,7 @@ class OffsetSource(Protocol):
     """Changes the offset of a hand or foot from its target, as for a foot that rolls on its sole.
 
     Attributes:
-        toe: The bone after it that is posed as well; -1 for none.
+        toe: The bone after it that is posed as well; -1 without one.
     """
 
     toe: int
@@ -442,11 +442,12 @@ class UnitPlan:
         ranges: The posed bones as ranges of consecutive indices.
         root_parent: The parent of the first bone; -1 without one.
         is_layered: Whether a unit earlier in the list poses some of its bones.
-        is_known_ahead: Whether it reads the same ahead of an evaluation, if its chains can be
-            solved ahead.
+        is_known_ahead: Whether it can be solved before Blender evaluates the scene, if its chains
+            can be (see `lookahead`).
         lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
-        batch: Makes one unit that solves several of its kind and armature at once, if none needs
-            another; None if each is solved alone. Only for units with states.
+        batch: Combines units of the same kind and armature that don't need each other into one
+            unit, which solves them together; None if each is solved alone. Only for units with
+            states.
     """
 
     __slots__ = ()
@@ -532,7 +533,7 @@ class ChainPlan(UnitPart):
         rig: The armature.
         item: The index of the constraint in the armature's list.
         kind: What it does with the chain.
-        items: Only this item, as units have a tuple.
+        items: Only this item, in the tuple that every unit has.
         bones: The posed bones, root first; empty if the constraint is invalid.
         tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
         has_hand: Whether the last bone copies the target's rotation.
@@ -548,7 +549,7 @@ class ChainPlan(UnitPart):
         is_disturbed: Whether the note says that Blender moves its bones after they are solved.
         is_late: Whether the note says that it is one update late.
         stretches: Whether its bones may stretch.
-        uneven: A bone that doesn't inherit its parent's axes unchanged; -1 for none. A parent
+        uneven: A bone that doesn't inherit its parent's axes unchanged; -1 without one. A parent
             scaled only along its length would shear it, so the chain stretches uniformly.
         more: Slots (see `KINDS`) that it poses besides rotations.
         ranges: The bones as ranges of consecutive indices.

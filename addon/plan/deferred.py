@@ -25,7 +25,7 @@ class DeferredWrites:
 
     Attributes:
         noted: By data-block, RNA path of the owner and name of the setting: the block, the old and
-            the new value. Owners aren't referenced, as references may become invalid.
+            the new value. Owners aren't referenced, because references may become invalid.
         shapes: By armature and name of a control: the armature, the name of the bone at which it is
             drawn, and whether it is. Blender picks it there.
         new: The armatures planned since the last write.
@@ -192,8 +192,8 @@ def store_name(bone: Any) -> None:
 def has_copied_names(armature: bpy.types.Object) -> bool:
     """Return whether bones stored names of other bones, as pasted ones do.
 
-    Paste Pose Flipped copies the name that a bone stores to its mirror image. This is asked
-    whenever a bone is posed, so no other bones are looked at.
+    Paste Pose Flipped copies the name that a bone stores to its mirror image. This is called
+    whenever a bone is posed, so it doesn't look at other bones.
     """
     bones, known = pose_bones(armature), part(DeferredWrites).storing
     storing = known.get(armature.session_uid)

@@ -79,7 +79,7 @@ class PendingDeclarations:
     def declare(self, is_frame_change: bool) -> None:
         """Declare the dependencies of the armatures that were added.
 
-        A window that switches to another scene changes its frame. Its depsgraph was then just
+        A window that switches to another scene changes its frame. Its depsgraph has just been
         rebuilt and isn't evaluated yet, and rebuilding it again crashes Blender 4.2. Declaring has
         to wait for the evaluation.
         """

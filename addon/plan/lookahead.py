@@ -157,9 +157,9 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int
     """Return whether to solve armatures ahead of each frame, if they can be.
 
     It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
-    This is the case if Blender evaluates the armatures anyway, as their channels or settings are
-    animated. It is also the case if they depend on meshes, which would be evaluated twice, or if
-    the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
+    This is the case if Blender evaluates the armatures anyway, because their channels or settings
+    are animated. It is also the case if they depend on meshes, which would be evaluated twice, or
+    if the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
     more.
     """
     is_crowded = objects > CROWD * len(walk.curves)

@@ -61,7 +61,7 @@ class Trace(NamedTuple):
 
     Attributes:
         is_moving: Whether it follows a solved chain.
-        units: The units that it follows, without those these need anyway.
+        units: The units that it follows, except those that these units need anyway.
         late: The inputs on which it depends one update late.
     """
 
@@ -228,7 +228,7 @@ class Order:
     def _units_beneath(self, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units earlier in the list that pose some of a unit's bones.
 
-        Those beneath these are included, as earlier calls determined them.
+        Those beneath these are included, because earlier calls determined them.
         """
         sharing = {posing for bone in unit.bones for posing in self.posing[unit.rig.uid, bone]}
         below = sharing & self.beneath.keys()
@@ -376,9 +376,9 @@ class Order:
         return distinct.pop() if len(distinct) == 1 else frozenset[UnitPlan]().union(*distinct)
 
     def following(self) -> dict[tuple[int, int], list[Node]]:
-        """Return, by a unit's first bone, the objects and constrained bones that follow it.
+        """Return, by a unit's first bone, the objects and constrained bones that follow the unit.
 
-        Followers of another unit that needs it are left out.
+        Followers of another unit that needs this unit are left out.
         """
         followers: dict[tuple[int, int], list[Node]] = {}
         for node, trace in self._traces.items():

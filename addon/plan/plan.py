@@ -242,8 +242,8 @@ class Lookahead:
         placed: The objects in `curves` with F-curves on their transform.
         turned: The objects in `curves` with F-curves on their rotation or scale.
         constrained_objects: Objects with native constraints that are computed here.
-        switched: Armature and name of bones whose native constraints animation switches.
-        unsettled: Those that other animation switches than the drivers in `settled`.
+        switched: Armature and name of bones with native constraints that animation switches.
+        unsettled: Those switched by animation other than the drivers in `settled`.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
@@ -324,9 +324,9 @@ class Plan:
         moved: By armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
-            follow it. Followers of another unit that needs it are left out.
-        moves: By unit, the bones and objects that it moves, except those moved by another
-            unit that needs it.
+            follow the unit. Followers of another unit that needs this unit are left out.
+        moves: By unit, the bones and objects that it moves, except those moved by another unit that
+            needs this unit.
         groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.

@@ -136,11 +136,11 @@ class Planner:
             self._signatures.clear()
 
     def outlive(self, replaced: Set[int], shown: Set[int]) -> None:
-        """Keep only the plans of armatures that undo or redo left as they were.
+        """Keep only the plans of armatures that weren't changed by undo or redo.
 
         Args:
             replaced: The replaced data-blocks, by session UID.
-            shown: The armatures that were evaluated before; the others were not updated either.
+            shown: The armatures that were evaluated before. No others were updated.
         """
         deferred = self.deferred
         unsettled = deferred.new.keys() | {uid for uid, *_ in (*deferred.noted, *deferred.shapes)}

@@ -48,7 +48,7 @@ class PrePassBone(UnitPart, ABC):
         bone: The bone; for a body, its first bone.
         chains: The chains that it serves.
         more: Slots (see `KINDS`) that it poses besides its rotation.
-        items: Empty, as it doesn't report for a constraint.
+        items: Empty, because it doesn't report for a constraint.
         note: As for chains; not shown.
         is_late: As for chains.
         bones: The posed bones: only the bone, or all those of a body.
@@ -95,7 +95,7 @@ class PrePassBone(UnitPart, ABC):
         return self.states
 
     def groups(self) -> Sequence[str]:
-        """Return the paths, from the armature, of settings besides its chains that pose it."""
+        """Return the paths of settings that pose it, besides its chains, from the armature."""
         return ()
 
     @abstractmethod

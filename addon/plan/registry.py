@@ -32,10 +32,10 @@ class Feature:
         resolve: Completes the plan of a chain that reaches a target; raises `ProblemError` if the
             constraint is invalid.
         pre_pass: Takes all chains of an armature, which it may change; returns the pre-pass bones.
-        lists: By name of a further list of an armature, a function returning a signature of the
-            parts that the plan uses.
+        lists: For each further list in an armature's settings, by its name: a function that returns
+            a signature of what the plan uses from it.
         on_update: Called at each update, except for frame changes, while `needed` isn't empty.
-        needed: What there is to update; the same collection throughout.
+        needed: What there is to update. The collection may change, but can't be replaced.
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()

@@ -25,7 +25,7 @@ class SolveResult(NamedTuple):
         reports: One report per constraint of the unit.
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
-        lift: How it moves its bones and everything tied to their body, in world space.
+        lift: How the solution moves the bones and everything tied to their body, in world space.
         values: The solution as channel values, in the rotation modes of the bones. Each array, of
             one or several consecutive bones, follows the index of its first value in an array with
             four values per slot.

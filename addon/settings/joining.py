@@ -1,9 +1,9 @@
 """Transfer of settings when armatures are joined, so that they survive as Blender's constraints do.
 
 Blender moves bones with their constraints and drivers, but frees the joined object and with it our
-settings. Its evaluated copy still has them at the update handler, before Blender rebuilds the
-dependency graph: see `_note`. Blender has pushed the undo step of the join by then. So the transfer
-is repeated after an undo to that step: see `_follow_all`.
+settings. Its evaluated copy still has them when the update handler runs, before Blender rebuilds
+the dependency graph: see `_note`. Blender has pushed the undo step of the join by then. So the
+transfer is repeated after an undo to that step: see `_follow_all`.
 """
 
 from __future__ import annotations

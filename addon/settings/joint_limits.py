@@ -52,7 +52,8 @@ class Joints:
     Attributes:
         limits: The limit of each bone; None without a limit.
         stiffness: The stiffness of each bone.
-        native: Of each bone that uses its native IK settings: position in the chain, and index.
+        native: For each bone that uses its native IK settings: its position in the chain, and its
+            index.
         drawn: The sources of the limits, for comparison.
     """
 

@@ -66,7 +66,7 @@ FLEXION: Definition = defined(
 
 FOUND_FLEXION: Definition = defined(
     "Found Flexion",
-    "The flexion that was found when a constraint was added. One set by hand differs from it",
+    "The flexion found when a constraint was added. It differs from one set by hand",
     options={"HIDDEN"},
     override=OVERRIDABLE,
 )
@@ -157,7 +157,7 @@ class FabrikJoint(bpy.types.PropertyGroup):
     )
     found: str = defined(
         "Found",
-        "The hinge that was found when IK was added, and what it replaced. One set by hand differs",
+        "The hinge found when IK was added, and what it replaced. It differs from one set by hand",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )

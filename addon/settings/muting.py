@@ -38,8 +38,8 @@ def influence_overrides(uid: int) -> Mapping[int, Override]:
 def muting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
     """Disable constraints of an armature within the block.
 
-    The list of constraints must not change meanwhile. Callers update the view layer, both within
-    the block and after it.
+    The list of constraints must not change there. Callers update the view layer, both within the
+    block and after it.
     """
     return _override(armature, dict.fromkeys(indices, Override(False, 0.0)))
 

@@ -360,7 +360,7 @@ def settings_form() -> Form:
 
 IS_CONTROL: Definition = defined(
     "Control",
-    "Added with a constraint, with which it may be removed",
+    "Added with a constraint, and may be removed with it",
     options={"HIDDEN"},
     override=OVERRIDABLE,
 )
@@ -390,7 +390,7 @@ class FabrikSettings(bpy.types.PropertyGroup):
     )
     joined: str = defined(
         "Joined",
-        "Joins after which the constraints of the joined armatures were added, in words",
+        "The joins whose constraints were already added, as text",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )

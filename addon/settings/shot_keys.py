@@ -5,8 +5,8 @@ Blender identifies a list item in a data path by its index, as in
 If a library moves or removes items, the indices in its shots refer to other items.
 
 So each local action with such paths stores a note of the items that its indices refer to. Each
-override stores a note for its drivers. If a list has changed, the data paths are updated. A removed
-item's path gets its name instead of an index, which resolves to nothing.
+override stores a note for its drivers. If a list has changed, the data paths are updated. The path
+of a removed item gets the item's name instead of an index, and resolves to nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bases of the operators that add constraints: which bones get one, and their target."""
+"""Base classes of operators that add constraints: which bones get one, and their target."""
 
 from __future__ import annotations
 

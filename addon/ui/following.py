@@ -177,8 +177,8 @@ def _matching(
 def follow(updates: Updates) -> None:
     """Show the active item's constraint if the selection or number of constraints changed.
 
-    A row that was activated meanwhile, in the list or by a script, stays active. Renders change
-    nothing.
+    A row that was activated since the last update, in the list or by a script, stays active.
+    Renders change nothing.
     """
     global _seen, _is_loaded
     if updates.depsgraph.mode != "VIEWPORT":

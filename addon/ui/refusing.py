@@ -28,7 +28,7 @@ DIALOG = 400
 
 
 GONE = msg("Cancelled: the data was removed while in use")
-"""Report if data was removed meanwhile, such as by undo or another add-on's handler."""
+"""Report if data was removed during the work, such as by undo or another add-on's handler."""
 
 
 class Refusing:

@@ -1,4 +1,4 @@
-"""Reports that fit the status bar, as Blender cuts out the middle of long ones."""
+"""Reports that fit the status bar, because Blender cuts out the middle of long ones."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ProgressOperator:
 
     Attributes:
         stopped: The report after Escape.
-        gone: The report if its data was undone or removed meanwhile.
+        gone: The report if its data was undone or removed during the work.
         blame: The report type of a problem: ERROR opens a popup.
     """
 

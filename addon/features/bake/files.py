@@ -23,7 +23,7 @@ in each run."""
 
 
 def refuse_irregular(path: Path, is_written: bool) -> None:
-    """Refuse an existing path that isn't a regular file, as opening a pipe would block.
+    """Refuse an existing path that isn't a regular file, because opening a pipe would block.
 
     Args:
         path: The path; links are followed.

@@ -1,4 +1,4 @@
-"""Baking goals to sparse keys of targets, for footing and walks."""
+"""Baking goals to sparse keys of targets, for feet on the ground and walks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TargetChannel:
         self.rows.append(list(getattr(bones[self.owner.name], self.name)))
 
     def write(self, frames: range) -> int:
-        """Insert simplified keys, and return their number in all array elements."""
+        """Insert simplified keys, and return their total number, over all array elements."""
         numbers = np.array(self.rows, np.float32)[:, None]
         nothing_driven = np.zeros((1, numbers.shape[2]), bool)
         rows = continuous(self.mode, numbers, nothing_driven)[:, 0].astype(np.float64)

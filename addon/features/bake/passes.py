@@ -112,7 +112,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
 def progress(
     work: Generator[float, None, T], start: float, end: float
 ) -> Generator[float, None, T]:
-    """Run a generator for the progress from start to end, and return its result."""
+    """Run a generator, map its progress to the range from start to end; return its result."""
     while True:
         try:
             done = next(work)

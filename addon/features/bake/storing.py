@@ -1,4 +1,4 @@
-"""Measuring shear, as glTF and FBX store only local locations, rotations and scales of bones."""
+"""Measuring shear: glTF and FBX store only the local location, rotation and scale of each bone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVEN = 1e-4
 """Deviation of squared axes from a uniform scale; below it, the shear is at most half as large."""
 
 Loss = tuple[float, int]
-"""A distance in meters, and the index of the bone farthest from its pose; -1 for none."""
+"""A distance in meters, and the index of the bone farthest from its pose; -1 without one."""
 
 
 class Storing:

@@ -92,7 +92,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
 
     told: str = defined(
         "Bending",
-        "What is known of how elbows and knees bend (read only)",
+        "How the bend directions of elbows and knees were found (read only)",
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
@@ -231,7 +231,7 @@ class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     keep_controls: bool = KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it, and report how many constraints were removed."""
+        """Remove the setup, and report how many constraints were removed."""
         count = remove(active_armature(context), self.keep_controls)
         if self.keep_controls:
             return counted(

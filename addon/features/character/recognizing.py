@@ -58,8 +58,8 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
 
     Args:
         armature: The armature object.
-        bone: A bone of the character, as an armature may have several. If it isn't part of any, the
-            first character is used.
+        bone: A bone of the character, because an armature may have several. If it isn't part of
+            any, the first character is used.
 
     Raises:
         ProblemError: If the armature has no limbs.
@@ -169,8 +169,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         The previous states of the limbs.
 
     Raises:
-        ProblemError: If a switch is animated, or the controls can't be keyed; nothing has changed
-            then.
+        ProblemError: If a switch is animated, or the controls can't be keyed; nothing is changed.
     """
     body = body_of(armature)
     limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]

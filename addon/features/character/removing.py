@@ -35,7 +35,7 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
         keep_controls: Whether to keep the other controls as well.
 
     Raises:
-        ProblemError: If an armature with control bones can't be shown; nothing has changed then.
+        ProblemError: If an armature with control bones can't be shown; nothing is changed.
     """
     character = character_settings(armature)
     ends = [end for part in character.parts for end in _ends_of(armature, part)]

@@ -1,4 +1,4 @@
-"""Replacing keys of controls at every frame by fewer keys, within an error for each joint."""
+"""Replacing keys of controls at every frame with fewer keys, within an error for each joint."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Controlled(NamedTuple):
 
     Attributes:
         controls: Its target, its pole, and the controls of a foot.
-        bones: Indices of its bones and their descendants, as an elbow depends on the chest.
+        bones: Indices of its bones and their descendants, because an elbow depends on the chest.
         turned: Indices of the bones that rotations of its controls move.
-        arm: Lever arm of a rotation: their distance from the end of the chain in the rest pose, in
-            armature space.
+        arm: Lever arm of a rotation: the distance of these bones from the end of the chain in the
+            rest pose, in armature space.
     """
 
     controls: list[Control]

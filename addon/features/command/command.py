@@ -49,7 +49,7 @@ def _parser() -> _Parser:
         description=(
             "Bake the FABRIK IK constraints of a file to keys, and verify the result by playing "
             "the range back. The exit code is 0 if the result matches, 1 if it does not, and 2 "
-            "if the arguments or the file are invalid. A file is only written with 0."
+            "if the arguments or the file are invalid. The new file is only kept if it is 0."
         ),
     )
     add = parser.add_argument
@@ -83,7 +83,7 @@ def _parser() -> _Parser:
         type=int,
         default=1,
         metavar="N",
-        help="Blender processes to share the work; 0 for one for each processor (1)",
+        help="number of Blender processes that share the work; 0 starts one per processor (1)",
     )
     # For the processes of --jobs: simulate these armatures, and write the results.
     add("--histories", nargs="+", metavar=("PATH", "ARMATURE"), help=argparse.SUPPRESS)

@@ -53,7 +53,7 @@ class FABRIK_OT_controls_select(Working, bpy.types.Operator):
     asks = (active_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Select them."""
+        """Select the controls."""
         armature = active_armature(context)
         indices = selected_in(context, armature)
         controls = _controls(
@@ -74,7 +74,7 @@ class FABRIK_OT_controls_hide(Working, bpy.types.Operator):
     asks = (active_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Hide or show them."""
+        """Hide or show the controls."""
         armature = active_armature(context)
         controls = _controls(context, armature, [*range(len(settings(armature).constraints))])
         is_shown = any(not _is_hidden(*handle) for handle in controls)
@@ -151,14 +151,14 @@ class TakingControls(Refusing):
     turns = False
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        """Select them."""
+        """Select the controls."""
         updated()  # The redo panel undoes first, and Blender's operator then needs matrices.
         taken = _taken(context, self.turns)
         select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        """Select them, and reselect the bones if the move is cancelled."""
+        """Select the controls, and reselect the bones if the move is cancelled."""
         bones = _selected(context)
         done = self.execute(context)
         controls = [pose_bones(ob)[name] for ob, name in _selected(context)]
@@ -180,11 +180,13 @@ class TakingControls(Refusing):
 
 
 class FABRIK_OT_controls_take(TakingControls, bpy.types.Operator):
-    """Select the controls of the selected bones that IK poses."""
+    """Select the controls of the chains that pose the selected bones."""
 
     bl_idname = "fabrik.controls_take"
     bl_label = "Select Controls of Solved Bones"
-    bl_description = "Replace the selection with the controls of the selected bones that IK poses"
+    bl_description = (
+        "Replace the selection with the controls of the IK chains that pose the selected bones"
+    )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     asks = (_take_refusal,)
 

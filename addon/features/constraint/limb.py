@@ -57,7 +57,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
 
     told: str = defined(
         "Bending",
-        "What is known of how elbows and knees bend (read only)",
+        "How the bend directions of elbows and knees were found (read only)",
         options={"HIDDEN", "SKIP_SAVE"},
     )
     controls: str = defined(
@@ -128,7 +128,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     )
     was_finger: bool = defined(
         "Was Finger",
-        "Finger, as the length of the chain was found for",
+        "Whether the chain length was found for a finger",
         options={"HIDDEN", "SKIP_SAVE"},
     )
     has_foot: bool = defined(
@@ -139,7 +139,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add IK to the limbs of the selected bones, of the active bone's armature first."""
+        """Add IK to the limbs of the selected bones, starting with the active bone's armature."""
         active: Any = context.active_pose_bone
         selected: Any = [active, *(context.selected_pose_bones or ())]
         planner.discard_if_outdated()  # Bones may have been renamed.

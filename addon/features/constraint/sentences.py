@@ -42,7 +42,7 @@ def sentence_of(armature: bpy.types.Object, index: int) -> str:
 
 
 def _chain(armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    """Return a resolved constraint; None without a plan, as drawing must not make a plan."""
+    """Return a resolved constraint; None without a plan, because drawing must not make a plan."""
     if known() is None:
         return None
     return next((chain for chain in chains_in(armature) if chain.item == index), None)

@@ -1,6 +1,6 @@
 """Converting Blender's IK constraints to ours and back, keeping the pose.
 
-Pole angles differ: Blender rotates an axis of the root bone to the pole, our chains bend toward it.
+Pole angles differ: Blender rotates an axis of the root bone to the pole; our chains bend toward it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def convert_from_blender(
         bones: Names of the bones whose constraints to convert; None for all.
 
     Raises:
-        ProblemError: If none can be converted; nothing has changed then.
+        ProblemError: If none can be converted; nothing is changed.
     """
     posed = pose_bones(armature)
     native_refs = [
@@ -132,7 +132,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
         Notes on settings without an equivalent.
 
     Raises:
-        ProblemError: If it would be invalid or invalidate another; nothing has changed then.
+        ProblemError: If it would be invalid or invalidate another; nothing is changed.
     """
     refuse_native(bone, con)
     earlier_problems = editing.problems(with_lag=True)
@@ -197,7 +197,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         indices: Indices of the constraints; at least one.
 
     Raises:
-        ProblemError: If none can be converted; nothing has changed then.
+        ProblemError: If none can be converted; nothing is changed.
     """
     bones, items = pose_bones(armature), settings(armature).constraints
     original_pose = evaluated_pose(armature)

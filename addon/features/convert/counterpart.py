@@ -42,7 +42,7 @@ SAME = (
     "enabled",
     "weight",
 )
-"""Settings that have the same name in both."""
+"""Settings that have the same name in native and our constraints."""
 
 ANIMATED = {
     "influence": "influence",
@@ -52,7 +52,7 @@ ANIMATED = {
     "weight": "weight",
     "orient_weight": "rotation_weight",
 }
-"""Native settings that can be animated in both, and our names for them."""
+"""Native settings that can be animated there and here, and our names for them."""
 
 CONVERTED = {*SAME, *ANIMATED.values(), "bone", "solver", "use_stretch", "show_overlay"}
 """Our settings that are converted or need no conversion."""
@@ -383,7 +383,7 @@ def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     if any(joint.center):
         notes.append(
             msg(
-                "The cone of “{bone}” has a Center that puts 0 outside the limits of Blender's IK",
+                "With the Center of its cone, Blender's IK limits of “{bone}” don't include 0",
                 bone=bone.name,
             )
         )

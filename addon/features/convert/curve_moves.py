@@ -42,7 +42,7 @@ def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[
         moves: Destinations by data path of a setting; None removes its animation.
 
     Returns:
-        The paths of settings that lost their animation, as its curve or modifiers can't be
+        The paths of settings that lost their animation, because its curve or modifiers can't be
         converted.
     """
     lost: list[str] = []

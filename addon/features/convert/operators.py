@@ -73,7 +73,7 @@ class FABRIK_OT_convert_from_blender(Converting, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Convert them."""
+        """Convert the constraints."""
         armature = active_armature(context)
         bones = selected(context, armature) if self.which == "SELECTED" else None
         return self.report_of(context, convert_from_blender(armature, bones))
@@ -93,7 +93,7 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
     which: str = defined("Constraints", "Constraints to convert", items=WHICH_ITEMS, default="ALL")
 
     def work(self, context: bpy.types.Context) -> str:
-        """Convert them."""
+        """Convert the constraints."""
         armature = active_armature(context)
         indices = chosen(context, armature, self.which)
         return self.report_of(context, convert_to_blender(armature, indices))

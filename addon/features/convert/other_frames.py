@@ -24,7 +24,7 @@ def other_frames(armature: bpy.types.Object, constraints: Iterable[Any]) -> list
     """Return frames to compare, without the current frame.
 
     These are the frames with keys of the armature, its targets and their dependencies. If there are
-    few, it adds evenly spaced frames from the first to the last.
+    few, evenly spaced frames from the first to the last are added.
 
     Args:
         armature: The armature.

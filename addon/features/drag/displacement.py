@@ -79,7 +79,7 @@ def stepped(displacement: Vec, axes: Mat3, step: float) -> Vec:
 
 
 def on_grid(start: Vec, displacement: Vec, step: float) -> Vec:
-    """Return a displacement from a point to the nearest point of the world grid."""
+    """Return a displacement, changed so that it leads from a point to a point of the world grid."""
     x, y, z = add(start, displacement)
     grid_point = (round(x / step) * step, round(y / step) * step, round(z / step) * step)
     return sub(grid_point, start)

@@ -24,7 +24,7 @@ class Pointer:
     """The mouse during a drag.
 
     The point moves in the plane through it that faces the viewer. When the view changes, the drag
-    continues from the current displacement. No reference to the view is kept, as it may become
+    continues from the current displacement. No reference to the view is kept, because it may become
     invalid.
     """
 

@@ -156,7 +156,7 @@ class TargetDrag:
         return settings(self._chain.rig.object).constraints[self._chain.item].state
 
     def tip(self) -> Vec:
-        """Return the evaluated tip of the chain, or the pole without one, in world space."""
+        """Return the evaluated tip of the chain, in world space; without a chain, the pole."""
         depsgraph = bpy.context.evaluated_depsgraph_get()
         if self._chain is None:
             return place_of(depsgraph, self._target)[1]

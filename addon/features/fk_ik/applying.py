@@ -40,7 +40,7 @@ def posed_channels(chains: Iterable[ChainPlan]) -> list[ChannelKey]:
 
 
 def refuse_driven(armature: bpy.types.Object, channels: Iterable[ChannelKey]) -> None:
-    """Refuse driven channels, as values set to them would be lost.
+    """Refuse driven channels, because values set to them would be lost.
 
     Raises:
         ProblemError: If any channel is driven.

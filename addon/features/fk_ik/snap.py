@@ -52,7 +52,7 @@ class SnapResult(NamedTuple):
         left_out: Names of skipped constraints, which can't be snapped.
         reason: Why the first of them can't; empty if none are skipped.
         yielding: Names of constraints that ground contact or a walk gradually takes over.
-        taken_over: The frame at which it has taken over.
+        taken_over: The frame at which the ground or the walk has taken over.
     """
 
     difference: float
@@ -104,7 +104,7 @@ def snap_possible(
 
     Raises:
         ProblemError: If none can be snapped, or for a reason that affects all of them; nothing
-            has changed then.
+            is changed.
     """
     remaining, skipped, reason = list(indices), list[str](), ""
     while True:

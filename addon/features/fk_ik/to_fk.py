@@ -139,7 +139,7 @@ class Snap:
         others: Constraints that are solved together with them (see `sharing`).
         channels: The channels that the others pose.
         values: Shown values of these channels at each frame.
-        layers: Constraints on top, muted meanwhile.
+        layers: Constraints on top, muted during the snap.
         targets: The target of each constraint; None if it stays.
         poles: The pole of each constraint; None without a pole, or if it stays.
         turned: The other controls of each constraint, which keep their location.
@@ -445,7 +445,7 @@ def snap_to_fk(
         still: Bones of the armature to leave in place even if they are targets.
 
     Raises:
-        ProblemError: If they can't be snapped; nothing has changed then.
+        ProblemError: If they can't be snapped; nothing is changed.
     """
     snap = Snap(armature, indices, span, still)
     fk_before = fk_values(armature, snap.channels)

@@ -64,7 +64,7 @@ WHY_NOT_IK = msg(
 def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
     """Apply the solved pose to the bones of constraints as their FK pose.
 
-    Constraints that are off get full influence meanwhile.
+    Constraints that are off get full influence during the snap.
 
     Args:
         armature: The armature.
@@ -72,7 +72,7 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         span: The frames. A switch disables the constraints at these frames only.
 
     Raises:
-        ProblemError: If they can't be snapped; nothing has changed then.
+        ProblemError: If they can't be snapped; nothing is changed.
     """
     chains = snappable_chains(armature, indices, span)
     for chain in chains:

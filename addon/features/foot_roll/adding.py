@@ -215,7 +215,7 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
     asks = (active_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add them."""
+        """Add the roll controls."""
         armature = active_armature(context)
         refuse_uneditable(armature)
         indices = selected_in(context, armature)

@@ -105,7 +105,7 @@ class FootRoll:
         return moved if chain.offset is None else frame_in(moved, chain.offset)
 
     def rolled(self, snapshot: Snapshot, chain: ChainPlan) -> Rolled:
-        """Return how the foot has rolled; cached for an update, as leg and toes both need it."""
+        """Return how the foot has rolled, cached for an update: leg and toes both need it."""
         last = self._rolled_at
         if last is None or last[0]() is not snapshot:
             turn = snapshot.poses[chain.rig.uid].local(self.control.bone).rotation
@@ -210,7 +210,8 @@ def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
     A target of another kind, or in another armature, can't have one as its child.
 
     Raises:
-        ProblemError: If a bone that the settings name doesn't exist, or the toes aren't a child.
+        ProblemError: If a named bone doesn't exist, the toes don't rotate with the foot, or a
+            control isn't a child of the target.
     """
     if not item.is_property_set("roll"):
         return  # Reading it would store it (see `pointed`).

@@ -73,16 +73,15 @@ class AddedGait(NamedTuple):
 def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     """Add a walk, and constraints for legs without one.
 
-    The body is the lowest movable bone that carries all legs and the trunk. A leg with FK controls
-    is switched to them and consists of them.
+    The body is the closest movable bone above all legs and the trunk. A leg with FK controls is
+    switched to them and consists of them.
 
     Args:
         armature: The armature object.
         tips: The last bones of the legs; if empty, the legs are recognized.
 
     Raises:
-        ProblemError: If the legs can't walk, or a switch to FK is animated; nothing has changed
-            then.
+        ProblemError: If the legs can't walk, or a switch to FK is animated; nothing is changed.
     """
     planner.discard_if_outdated()
     # Legs find constraints by name, including those that a script added.
@@ -215,7 +214,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
 
 
 def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
-    """Return the lowest bone that carries the body and can move; -1 without one."""
+    """Return the closest bone above the body that can move; -1 without one."""
     carriers = body.carriers_of([leg.bones[0] for leg in legs])
     shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]

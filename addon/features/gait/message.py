@@ -22,7 +22,7 @@ from .sampling import stored_walk
 from .settings import gait_settings
 
 SHORTEST = 2.0
-"""Duration of a step, in frames, below which perhaps none of them shows the foot lifted."""
+"""Duration of a step, in frames, below which possibly no frame shows the foot lifted."""
 
 MISSED = 2e-3
 """The foot error above which it is reported, as a fraction of the leg's length."""

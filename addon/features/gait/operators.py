@@ -90,7 +90,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     _added: Message | None = None
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
-        """Make control bones by default, and simulate in slices."""
+        """Use control bones by default, and simulate step by step, with its progress shown."""
         self.prefer_bones(context)
         return super().invoke(context, event)
 
@@ -114,7 +114,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")
         self._added = msg(
-            "{count} step with {body}, {made} of them new: animate it",
+            "{count} step with {body}, {made} of them new: animate {body}",
             count=counted(count, "{count} leg", "{count} legs"),
             made=made,
             body=body,
@@ -130,8 +130,8 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     ) -> None:
         """Turn the new targets into control bones, and show a leg, preferably the active bone's.
 
-        Not if the armature walks as an object, as control bones would move with it. In Pose Mode,
-        select the body to animate next, unless the active bone is part of a leg.
+        Not if the armature walks as an object, because control bones would move with it. In Pose
+        Mode, select the body to animate next, unless the active bone is part of a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
@@ -230,7 +230,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
     bl_idname = "fabrik.gait_bake"
     bl_label = "Bake Steps"
     bl_description = (
-        "Key the feet's targets at lift-off, mid-swing and landing, and the body. Write to "
+        "Key the body, and the feet's targets at lift-off, mid-swing and landing. Write to "
         "copies of the actions and disable the walk. Press Escape to cancel"
     )
     asks = (gait_refusal, rest_refusal, tweak_refusal)

@@ -86,7 +86,7 @@ class WalkSampler:
         self._grounds: list[GroundAnchor | None] = []
 
     def sample(self, snapshot: Snapshot) -> WalkSample | str:
-        """Return the walk in a snapshot, or a status message instead, empty if it is disabled.
+        """Return the walk in a snapshot, or else a status message (empty for a disabled walk).
 
         Raises:
             ProblemError: If the armature has zero scale.
@@ -173,7 +173,7 @@ class WalkGoal:
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return None, as it can't be read ahead."""
+        """Return None, because it can't be read ahead."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""Bake feet on the ground to sparse keys of their targets, the hip, and the bones it lifts.
+"""Bake feet on the ground to sparse keys of their targets, hips, and everything that hips lift.
 
 Targets get keys where contacts begin and end, and as many in between as the error requires. The
 keys go to copies of the actions, so the original animation is kept.
@@ -54,7 +54,7 @@ def bake(
         The progress, from 0 to 1.
 
     Raises:
-        ProblemError: If baking fails; nothing has changed then.
+        ProblemError: If baking fails; nothing is changed.
     """
     if len(frames) < 2:
         raise ProblemError("No frames between Start and End: increase End")

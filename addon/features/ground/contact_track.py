@@ -60,7 +60,7 @@ class ContactTrack:
         grounds: The objects that the track names; None for deleted ones.
         used: The indices of those that were ever below the foot.
         has_ground: Whether any of them was.
-        drifts: For each contact, how far the floor is above where it is lowest.
+        drifts: For each contact, how far the floor is above its lowest height.
         standing: Heights above the armature's origin in each frame of its contacts, without the
             drifts.
         tilted: Frames of contacts in which the foot isn't at its resting angle to the floor.

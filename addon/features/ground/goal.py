@@ -91,7 +91,7 @@ class GroundGoal:
 
     @property
     def replaces_target(self) -> bool:
-        """Whether the goal ignores the target. No: it is the target's, moved to the ground."""
+        """Whether the goal ignores the target. No: it is the target's goal, moved to the ground."""
         return False
 
     @property
@@ -108,7 +108,7 @@ class GroundGoal:
 
         On both sides of a cut, a leg keeps its pose: many captures start in the rest pose. The hip
         carries the leg and has already moved. Elsewhere, a nearly straight leg keeps its extension
-        if that takes little (see `Knees`).
+        if that takes little correction (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)

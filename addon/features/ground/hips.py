@@ -202,7 +202,7 @@ class HipLimits(NamedTuple):
 class HipPath(Column[float, BodyMove]):
     """A body's movement at any time, if all of its feet are known ahead.
 
-    It follows locked feet. At each end of the trunk, the standing legs lift and pitch it.
+    The body follows its locked feet. The standing legs at each end of the trunk lift and pitch it.
     """
 
     def __init__(
@@ -376,8 +376,8 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
     target = chain.target
     if target is not None and (rig.object, bone) in walk_dependencies([node_at(target)], parents):
         raise ProblemError(
-            "Dependency cycle: the target depends on the hip “{name}”, which moves for it. "
-            "Parent the target to something else, or choose another hip",
+            "Dependency cycle: the target depends on the hip “{name}”, which moves with the "
+            "target. Parent the target to something else, or choose another hip",
             name=rig.names[bone],
         )
 

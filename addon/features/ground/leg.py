@@ -47,7 +47,7 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which a leg's knee flexes in its FK pose, in world space.
 
     Its length is the knee's distance from the line from hip to ankle. The leg's bend direction
-    counts too, weighted by `LEAST`. 0 unless the leg has exactly one knee.
+    counts too, weighted by `LEAST`. The axis is 0 unless the leg has exactly one knee.
     """
     rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
     chain_input = ChainInput(

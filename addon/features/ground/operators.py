@@ -165,7 +165,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
     bl_idname = "fabrik.ground_bake"
     bl_label = "Bake to Targets"
     bl_description = (
-        "Key the targets of all feet on the ground, and the hip, as densely as Error requires. "
+        "Key the targets of all feet on the ground, and the hip, with as few keys as Error allows. "
         "Write to copies of the actions and disable the ground. Press Escape to cancel"
     )
     asks = (armature_refusal, _feet_refusal, rest_refusal)

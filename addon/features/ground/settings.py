@@ -120,8 +120,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     speed: float = fixed(
         "Max Speed",
-        "Speed up to which a foot counts as standing, in meters per second. 0 derives it from the "
-        "leg's length",
+        "Maximum speed of a standing foot, in meters per second. 0 derives it from the leg's "
+        "length",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -129,8 +129,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     height: float = fixed(
         "Max Height",
-        "Height above its lowest point up to which a foot counts as standing. 0 derives it from "
-        "the leg's length",
+        "Maximum height of a standing foot above its lowest point. 0 derives it from the leg's "
+        "length",
         default=0.0,
         min=0.0,
         soft_max=0.5,

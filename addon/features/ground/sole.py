@@ -89,7 +89,7 @@ class Below(NamedTuple):
 def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """Return the ground below a foot.
 
-    Where the animation has the foot below its floor, it may be as far below the ground.
+    Where the animation puts the foot below its floor, the foot may be as far below the ground.
 
     Args:
         probe: Finds the ground.
@@ -117,8 +117,9 @@ def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bo
         probe: Finds the ground.
         foot: The ground below it at that moment.
         beside: The ground below it just before, at, and just after that moment.
-        is_free: Whether it swings throughout. An edge may then be anywhere in between. Otherwise
-            the ground next to a point counts only if none is right below it, as over a riser.
+        is_free: Whether the foot swings throughout. An edge may then be anywhere in between.
+            Otherwise the ground next to a point counts only if none is right below it, as over a
+            riser.
     """
     levels = [
         here if here is not None and not is_free else max(around, default=None)

@@ -43,7 +43,7 @@ from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
-"""The fastest that a foot moves, in leg lengths a second. Anything faster is a cut, as after the
+"""The highest speed of a foot, in leg lengths per second. Anything faster is a cut, as after the
 rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
 foot about twice that."""
 
@@ -151,7 +151,7 @@ class FootClip:
     def pose(self, time: float) -> Pose:
         """Return the animated pose of the foot, carried by the moving ground.
 
-        Interpolated linearly between frames.
+        It is interpolated linearly between frames.
         """
         frame = floor(time)
         if time != frame:
@@ -264,7 +264,7 @@ class FootClip:
 class Stances:
     """A foot's contacts with the ground at one moment, in frames of its track.
 
-    Kept from frame to frame until the clip, the ground, or the probe's settings change.
+    They are kept from frame to frame until the clip, the ground, or the probe's settings change.
 
     Attributes:
         clip: The foot on the animation's floor.
@@ -366,7 +366,7 @@ class Stances:
         return self._near(time, self.clip.planted.spans)
 
     def lies(self, time: float) -> float:
-        """Return the same for the foot-flat phases."""
+        """Return 1 in a foot-flat phase, less near it, and 0 where the lock has no influence."""
         return self._near(time, self.clip.planted.lying)
 
     def _near(self, time: float, spans: list[Span]) -> float:

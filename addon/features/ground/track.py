@@ -35,7 +35,7 @@ NUMBERS = 23
 """How many numbers a frame stores, besides the object below the foot."""
 
 BEFORE = 20
-"""The same before knees were stored."""
+"""How many numbers a frame stored before knees were added."""
 
 HEAD = 10
 """How many numbers a track stores besides those of its frames."""
@@ -104,8 +104,8 @@ class Track(NamedTuple):
 def moving(samples: Sequence[Sample], margin: int, least: float, most: float) -> tuple[int, int]:
     """Return the indices of the first and last sample that count.
 
-    The range counts, and the samples around it up to a cut or until the foot is held. The foot's
-    animation ends there, and it isn't standing.
+    The range counts, and so do the samples around it, up to a cut or until the foot is held. There
+    the foot's animation ends, and the foot isn't standing.
 
     Args:
         samples: The samples.

@@ -26,7 +26,7 @@ class Baked(NamedTuple):
 
     Attributes:
         holds: The number of holds.
-        distance: How far a held item is from where it was, at most, in world space.
+        distance: The largest distance of a held item from where it was, in world space.
     """
 
     holds: int
@@ -39,7 +39,7 @@ def bake(
     """Key everything held on each frame from its first event to the scene's end; remove the holds.
 
     Raises:
-        ProblemError: If there is nothing to bake; nothing has changed then.
+        ProblemError: If there is nothing to bake; nothing is changed.
     """
     holds = [(ob, i) for ob in armatures for i in range(len(holds_of(ob)))]
     moved = [hold for hold in holds if holds_of(hold[0])[hold[1]].bone in pose_bones(hold[0])]

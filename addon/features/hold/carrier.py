@@ -1,4 +1,4 @@
-"""The bone that carries a held object, which is parented to it in place.
+"""The bone that carries a held object: the object is parented to it without moving.
 
 A held bone only needs its channels, which constraints pose anyway. A held object keeps its keys,
 and Blender's own parenting moves it. The new armature comes between the object and its parent.
@@ -46,7 +46,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
     parent share an armature.
 
     Raises:
-        ProblemError: If the object can't be parented; nothing has changed then.
+        ProblemError: If the object can't be parented; nothing is changed.
     """
     if problem := linked_problem(ob):
         raise ProblemError(problem)
@@ -112,7 +112,7 @@ def _give_parent(ob: bpy.types.Object, parenting: list[Any]) -> None:
 def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Restore an object's former parent, and remove the bone that carried it.
 
-    The armature goes with its last hold.
+    With its last hold, the armature is removed too.
     """
     bone = ob.parent_bone
     _give_parent(ob, _parenting(armature))

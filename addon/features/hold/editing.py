@@ -158,7 +158,7 @@ def hold(
         Whether their own animation applies to all of them.
 
     Raises:
-        ProblemError: If any of them can't be held; nothing has changed then.
+        ProblemError: If any of them can't be held; nothing is changed.
     """
     for held in several:
         _refuse(held, holder)
@@ -242,7 +242,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
         frames: Frames to blend back to their own animation; 0 to continue from where they are.
 
     Raises:
-        ProblemError: If any of them isn't held there; nothing has changed then.
+        ProblemError: If any of them isn't held there; nothing is changed.
     """
     released: list[tuple[bpy.types.Object, int]] = []
     for held in several:

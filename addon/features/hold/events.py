@@ -90,7 +90,7 @@ def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> N
 
 
 def _note_edit(armature: bpy.types.Object) -> None:
-    """Discard cached keys of an armature's action, as Blender doesn't report edits to it."""
+    """Discard cached keys of an armature's action: Blender doesn't report edits to it."""
     holder = animation.active_holder(armature)
     if holder is not None and holder.action is not None:
         data_blocks.forget({holder.action.session_uid})

@@ -34,7 +34,7 @@ from .simulation import holds
 
 
 class Holding(Working):
-    """Base of operators that change what holds constraint targets, controls or props."""
+    """Base of operators that change the holders of targets, controls or props."""
 
     asks = (armature_refusal, rest_refusal)
 
@@ -126,7 +126,7 @@ class Taking(Holding):
     )
 
     def take(self, held: list[Held], holder: Holder, frame: float) -> str:
-        """Add the events; return a message if their own keys are ignored, else an empty one."""
+        """Add the events; return a message, empty unless the items' own keys are ignored."""
         is_chosen = cast(Any, self).properties.is_property_set("use_animation")
         chosen = self.use_animation if is_chosen else None
         # The redo panel then shows the result.
@@ -155,7 +155,7 @@ def names_of(held: list[Held]) -> str:
 BY_ITEMS = (
     ("NAMED", "Named", "The object or bone named below, or the world"),
     ("SELECTED", "Selected", "The other selected bone or object"),
-    ("WORLD", "World", "Where it is"),
+    ("WORLD", "World", "Keep it in place"),
     ("BODY", "Body", "The root of the armature"),
 )
 
@@ -243,7 +243,7 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     if len(objects) != 1:
         raise ProblemError(
-            "Select “{bone}” first, and then the bone or the object that holds it",
+            "Select “{bone}” first, and then the bone or object that should hold it",
             bone=active.name,
         )
     return Holder(objects[0])
@@ -376,8 +376,8 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"
     bl_description = (
-        "Key everything held by this armature, and its own held bones, at every frame of their "
-        "holds, and remove the holds"
+        "Key this armature's held bones, and everything that it holds, at every frame of their "
+        "holds. Then remove the holds"
     )
     asks = (armature_refusal, rest_refusal)
 

@@ -1,8 +1,8 @@
 """Poles that partly follow their chain's target, so that a knee turns with its foot.
 
-The pole moves by a fraction of the target's own motion, as if parented to it. That is the motion
-that channels, a hold or native constraints add to the parent's motion. So a root bone moves both
-only once, whatever their parents are.
+The pole moves by a fraction of the target's own motion, as if parented to it. The target's own
+motion is what channels, a hold or native constraints add to its parent's motion. So a root bone
+moves both only once, whatever their parents are.
 """
 
 from __future__ import annotations

@@ -80,7 +80,9 @@ class FabrikHold(bpy.types.PropertyGroup):
     prop: bpy.types.Object | None = fixed(
         "Prop", "Object that moves with the bone", in_presets=False
     )
-    history: bytes = stored("History", "Where bones are held, for each event; in the first hold")
+    history: bytes = stored(
+        "History", "Where bones are held, for each event. Stored in the first hold"
+    )
     message: str = defined(
         "Message", "Description of the problem and its solution (read only)", get=message_of
     )

@@ -128,7 +128,7 @@ class FABRIK_OT_offset_layer_toggle(LayerOperator, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Turn them off if any of them is on."""
+        """Turn the layers off if any of them is on, otherwise on."""
         layers = [*self.layers(context)]
         is_on = any(edited_layer(ob) is not None for ob, _ in layers)
         switch: Callable[[bpy.types.Object, OffsetLayer], None] = turn_off if is_on else turn_on
@@ -150,7 +150,7 @@ class FABRIK_OT_offset_layer_merge(LayerOperator, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Merge them."""
+        """Merge the layers."""
         count = sum([merge_layer(ob, layer) for ob, layer in [*self.layers(context)]])
         return counted(
             count, "Merged the offsets of {count} channel", "Merged the offsets of {count} channels"
@@ -165,7 +165,7 @@ class FABRIK_OT_offset_layer_remove(LayerOperator, bpy.types.Operator):
     bl_description = "Remove the character's offset layer. The keys below it don't change"
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove them."""
+        """Remove the layers."""
         layers = [*self.layers(context)]
         for ob, _ in layers:
             remove_layer(ob)

@@ -75,7 +75,7 @@ def likely_axes(body: Body, axes: Matrix, bone: str) -> tuple[str, str]:
 
 
 def looking_bone(body: Body, bone: str) -> str:
-    """Return the bone that looks when a bone is clicked: the head for the skin of its face."""
+    """Return the bone that looks when a bone is clicked: for a bone of facial skin, the head."""
     anatomy, names = body.anatomy, body.names
     if anatomy.head < 0 or bone not in names or SKIN.isdisjoint(words_of(bone)):
         return bone

@@ -60,7 +60,7 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     )
 
     def completed(self, chosen: Selection) -> Selection:
-        """Replace faces by their heads, and add a new target for bones that look the same way."""
+        """Replace faces with their heads, and add a new target for bones that look the same way."""
         tips = dict.fromkeys(
             looking_bone(body_of(chosen.armature, tip), tip) for tip in chosen.tips
         )

@@ -41,7 +41,7 @@ Track = Callable[[float], Frame]
 
 
 class UntraceableError(ProblemError):
-    """A target moved by anything but F-curves. The reason starts a sentence."""
+    """A target is moved by something other than F-curves. The message begins a sentence."""
 
 
 Places = Callable[[Sequence[float]], list[Vec]]

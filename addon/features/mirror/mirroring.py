@@ -227,7 +227,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     """Mirror a constraint and the joints of its chain to the other side.
 
     If a constraint with the mirrored name and tip bone exists, it gets the settings. Targets and
-    poles become the objects or bones with the mirrored names; missing Empties are added.
+    poles become the objects or bones with the mirrored names; missing controls are added.
 
     Args:
         armature: The armature object.

@@ -50,7 +50,7 @@ class FABRIK_OT_constraint_mirror(Working, bpy.types.Operator):
     bl_label = "Mirror to Other Side"
     bl_description = (
         "Mirror the active constraint to the bone on the other side (.L and .R), with its "
-        "target, pole and joints. Add missing Empties"
+        "target, pole and joints. Add missing controls"
     )
     asks = (active_refusal,)
 

@@ -1,4 +1,4 @@
-"""Corrects motion paths that Blender has recalculated, as soon as it isn't busy.
+"""Corrects motion paths that Blender has recalculated, as soon as Blender isn't busy.
 
 Blender calculates paths on request, and after edits while auto keying is on. It sends no
 notification, but the points then differ from those set here.
@@ -62,7 +62,7 @@ def note_calculated(points: dict[Key, Points]) -> None:
 
 @on_load
 def _forget() -> None:
-    """Trust the paths of a loaded file, as verifying them takes a pass over all frames.
+    """Trust the paths of a loaded file, because verifying them takes a pass over all frames.
 
     Undo and redo keep the remembered points, because they may restore paths that Blender
     calculated.

@@ -155,7 +155,7 @@ def shown_chains(
 
     Args:
         layer: The evaluated view layer.
-        viewport: The viewport in which the armatures must be visible; None for any.
+        viewport: The viewport in which the armatures must be visible; None to ignore this.
         with_reach: Whether the reach of the active constraint is requested.
     """
     plan = known()

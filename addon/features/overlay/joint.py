@@ -48,7 +48,7 @@ def shown_joint(
 
     Args:
         layer: The evaluated view layer.
-        viewport: The viewport in which the armature must be visible; None for any.
+        viewport: The viewport in which the armature must be visible; None to ignore this.
     """
     ob = layer.objects.active
     if ob is None or ob.type != "ARMATURE" or ob.mode != "POSE":

@@ -195,7 +195,9 @@ def _costs(context: bpy.types.Context, seconds: float) -> list[str]:
     unknown = plan.lookahead.unknown if plan is not None else {}
     if armature is not None and armature.session_uid in unknown:
         name = unknown[armature.session_uid]
-        lines.append(msg("Evaluated twice: “{name}” can't be computed ahead", name=name))
+        lines.append(
+            msg("Evaluated twice: “{name}” is only known after the first evaluation", name=name)
+        )
     return lines
 
 

@@ -28,7 +28,7 @@ class Shell:
 
     Attributes:
         frame: Center in world space, and the axes in which the shell is spherical: those of the
-            armature, scaled non-uniformly or not.
+            armature, which may be scaled non-uniformly.
         outer: Outer radius in these axes.
         inner: Inner radius; 0 without an inner sphere.
     """

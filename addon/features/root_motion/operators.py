@@ -33,7 +33,7 @@ def _mode_refusal(context: bpy.types.Context) -> str:
 
 
 class RootMotionOperator(Asking):
-    """The options of both operators."""
+    """Base of both root motion operators: their options."""
 
     asks = (armature_refusal, _mode_refusal)
 

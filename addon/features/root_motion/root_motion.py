@@ -33,7 +33,7 @@ TOLERANCE = 0.01
 
 
 class Options(NamedTuple):
-    """Options of both operators.
+    """Options of both root motion operators.
 
     Attributes:
         onto: What to key the travel on.
@@ -49,7 +49,7 @@ class Options(NamedTuple):
 
 
 class TravelResult(NamedTuple):
-    """The result of both operators.
+    """The result of a root motion operator.
 
     Attributes:
         travel: The motion from the first to the last frame.
@@ -73,7 +73,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
     """Make an armature travel so that feet on the floor don't slide.
 
     Raises:
-        ProblemError: If no travel does that; nothing has changed then.
+        ProblemError: If no travel does that; nothing is changed.
     """
     body, frames = _prepare(armature, options)
     bones = pose_bones(armature)
@@ -116,7 +116,7 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
     In a loop the hips travel uniformly, and keep their sway.
 
     Raises:
-        ProblemError: If the armature doesn't travel, or can't be keyed; nothing has changed then.
+        ProblemError: If the armature doesn't travel, or can't be keyed; nothing is changed.
     """
     body, frames = _prepare(armature, options)
     if options.onto == ROOT and body.root == body.hips:
@@ -312,7 +312,7 @@ def _write(
         expected: The path that the recorded feet should follow.
 
     Raises:
-        ProblemError: If the feet end up elsewhere; nothing has changed then.
+        ProblemError: If the feet end up elsewhere; nothing is changed.
     """
     frames = recording.frames
     still = [STILL] * len(frames)

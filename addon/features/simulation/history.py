@@ -95,11 +95,11 @@ class Repeatable(Simulated, Protocol):
     """A simulation that can try other settings without playing the frames again."""
 
     def recall(self, frames: tuple[int, int]) -> bool:
-        """Take what was recorded between two frames; return whether only settings differ."""
+        """Use the recording between two frames; return whether only settings have changed since."""
         ...
 
     def compute(self) -> Generator[float, None, None]:
-        """Compute the result of what was recorded, and yield the progress from 0 to 1.
+        """Compute the result from the recording, and yield the progress from 0 to 1.
 
         Raises:
             ProblemError: If it can't be simulated.
@@ -107,7 +107,7 @@ class Repeatable(Simulated, Protocol):
         ...
 
     def remember(self, frames: tuple[int, int]) -> None:
-        """Keep what was recorded between the first and the last frame, and the result."""
+        """Keep the recording from the first to the last frame, and the result."""
         ...
 
 
@@ -276,7 +276,7 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
-    """Return whether an owner, or any part of the armature if empty, is being simulated."""
+    """Return whether an owner (without one: any part of the armature) is being simulated."""
     uid = session_uid(armature)
     return (uid, owner) in _running if owner else any(uid == busy for busy, _ in _running)
 

@@ -257,9 +257,9 @@ def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
 
 
 def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
-    """Repeat outdated automatic simulations from recordings, for a while.
+    """Repeat outdated automatic simulations from recordings, for a limited time.
 
-    It blocks no events, so that a slider can be dragged on.
+    Events aren't blocked, so a slider can still be dragged.
 
     Returns:
         Whether that was enough; None while it isn't done.

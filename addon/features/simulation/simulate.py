@@ -129,7 +129,7 @@ def repeat(
 ) -> Generator[float, None, bool]:
     """Repeat outdated simulations from their recordings, without playing any frame.
 
-    Nothing is changed before all is done, so it may be given up at any time.
+    Nothing is changed before everything is done, so the generator may be closed at any time.
 
     Yields:
         The progress, from 0 to 1.

@@ -1,7 +1,7 @@
 """Import springs and colliders that the VRM add-on stored in an armature.
 
-Only the names of its public properties are used. They are read as they stand in the file, so that
-the add-on needn't be installed.
+Only the names of its public properties are used. They are read as stored in the file, so that the
+add-on needn't be installed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RATIO = 1e-9
 Stored = Mapping[str, Any]
 """A group of properties; those at their defaults may be missing."""
 
-SHAPES = ("SPHERE", "CAPSULE", "PLANE")
+SHAPES = {0: "SPHERE", 1: "CAPSULE", 2: "PLANE"}
 """The shapes of colliders, by number."""
 
 
@@ -97,10 +97,16 @@ class FABRIK_OT_springs_import(Working, bpy.types.Operator):
         count = len(settings(armature).constraints) - start
         if not count:
             raise ProblemError("The VRM springs name no bones of this armature: check their joints")
-        _add_colliders(armature, bones, newer if newer.get("springs") else older)
+        skipped = _add_colliders(armature, bones, newer if newer.get("springs") else older)
         settings(armature).active_index = start
         armature.update_tag()
         springs = counted(count, "{count} spring", "{count} springs")
+        if skipped:
+            return msg(
+                "Imported {springs} without {colliders} of unknown shape: press Simulate",
+                springs=springs,
+                colliders=counted(skipped, "{count} collider", "{count} colliders"),
+            )
         return msg("Imported {springs}: press Simulate", springs=springs)
 
 
@@ -198,22 +204,30 @@ def _length(rig: Skeleton, names: list[str]) -> int:
     return len(up) - 1 - up.index(first) if first in up else 0
 
 
-def _add_colliders(armature: bpy.types.Object, bones: _Bones, stored: Stored) -> None:
-    """Add the colliders of each group."""
+def _add_colliders(armature: bpy.types.Object, bones: _Bones, stored: Stored) -> int:
+    """Add the colliders of each group; return how many have an unknown shape."""
+    skipped = 0
     by_uuid = {collider.get("uuid"): collider for collider in stored.get("colliders", ())}
     for group in stored.get("collider_groups", ()):
         for own in group.get("colliders", ()):
             # Those of VRM 0.x are spheres, and belong to the bone of their group.
             theirs = by_uuid.get(own.get("collider_uuid"), {**own, "node": group.get("node", {})})
-            if theirs.get("bpy_object") is not None:
+            if theirs.get("bpy_object") is None:
+                continue
+            kind = _kind(theirs)
+            if kind:
                 bone = bones.name(theirs.get("node", {}))
-                _add_collider(armature, bone, theirs, _name_of(group))
+                _add_collider(armature, bone, theirs, _name_of(group), kind)
+            else:
+                skipped += 1
+    return skipped
 
 
-def _add_collider(armature: bpy.types.Object, bone: str, theirs: Stored, group: str) -> None:
+def _add_collider(
+    armature: bpy.types.Object, bone: str, theirs: Stored, group: str, kind: str
+) -> None:
     """Add a collider, whose size and place are those of the object that shows it."""
     shown: Any = theirs["bpy_object"]
-    kind, is_inside = _kind(theirs)
     carrier: Any = armature.matrix_world
     if bone in pose_bones(armature):
         carrier = carrier @ pose_bones(armature)[bone].matrix
@@ -222,23 +236,23 @@ def _add_collider(armature: bpy.types.Object, bone: str, theirs: Stored, group: 
     ours: Any = colliders_of(armature).add()
     ours.name = free_name(armature, bone or "Collider", "colliders")
     ours.bone, ours.group = bone, group
-    ours.kind = f"INSIDE_{kind}" if is_inside else kind
+    ours.kind = kind
     ours.offset = place.translation
     ours.radius = mean(map(abs, shown.matrix_basis.to_scale())) * shown.empty_display_size
     if kind == "PLANE":
         ours.tail = place.translation + place.to_3x3().col[1]
-    elif kind == "CAPSULE" and shown.children:
+    elif kind.endswith("CAPSULE") and shown.children:
         ours.tail = (to_bone @ shown.children[0].matrix_world).translation
 
 
-def _kind(collider: Stored) -> tuple[str, bool]:
-    """Return the shape of a collider, and whether strands stay inside it."""
+def _kind(collider: Stored) -> str:
+    """Return the kind of a collider; empty if its shape is unknown."""
     extensions = collider.get("extensions", {})
     extended = extensions.get("vrmc_spring_bone_extended_collider", {})
-    if not extended.get("enabled"):
-        return SHAPES[collider.get("shape_type", 0)], False
-    kind = SHAPES[extended.get("shape_type", 0)]
-    return kind, bool(extended.get("shape", {}).get(kind.lower(), {}).get("inside"))
+    is_extended = bool(extended.get("enabled"))
+    kind = SHAPES.get((extended if is_extended else collider).get("shape_type", 0), "")
+    is_inside = is_extended and extended.get("shape", {}).get(kind.lower(), {}).get("inside")
+    return f"INSIDE_{kind}" if is_inside else kind
 
 
 register, unregister = registering(

@@ -55,7 +55,7 @@ channels, the other from Blender's evaluation."""
 def live_rotations(
     snapshot: Snapshot, chain: ChainPlan, record: History
 ) -> tuple[float, ...] | None:
-    """Return the local rotations of a strand, four numbers a bone; None if they are simulated.
+    """Return the local rotations of a strand, four numbers per bone; None if they are simulated.
 
     Args:
         snapshot: The scene, solved so far.

@@ -32,7 +32,7 @@ def _root_refusal(context: bpy.types.Context) -> str:
 def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
     """Return the strands that start at or below a bone, each from its first bone to its tip.
 
-    At a branching, a strand follows the longest branch. The other branches start new strands.
+    Where bones branch, a strand follows the longest branch. The other branches start new strands.
     """
     strands_found: list[list[int]] = []
     pending = [root]

@@ -87,7 +87,7 @@ class StoredStrand(NamedTuple):
         penetration: How deep that is, in meters.
         size: The length of the strand, in meters.
         gap: The gap between the ends of a loop, as a fraction of the strand's length.
-        numbers: The local rotations, four numbers a bone, frame by frame.
+        numbers: The local rotations, four numbers per bone, frame by frame.
     """
 
     bones: int
@@ -115,7 +115,7 @@ def packed(strand: Strand) -> bytes:
     """Encode a simulated strand.
 
     Rotations are rounded to single precision, like channels. Compressed, they then take half the
-    space. That matters as Blender copies them at each evaluation of the armature.
+    space. That matters because Blender copies them at each evaluation of the armature.
     """
     bones = len(strand.rotations[0]) // 4
     numbers = array("f", [number for rotations in strand.rotations for number in rotations])
@@ -137,7 +137,7 @@ class Placement(NamedTuple):
     ground: Ground | None
 
     def at(self, frame: Frame, to_space: Frame) -> Placement:
-        """Return it at another frame, with this transform from world to simulation space."""
+        """Return the placement with another ``frame``; ``to_space`` is that of `to_space_of`."""
         ground = self.ground
         if ground is None:
             return self._replace(frame=frame)
@@ -155,7 +155,7 @@ class Shape(NamedTuple):
 
 
 class Still(NamedTuple):
-    """The settings of a spring that aren't animated, by name, and of its colliders."""
+    """The unanimated settings of a spring, by name, and of its colliders."""
 
     values: dict[str, Any]
     shapes: list[Shape]
@@ -283,7 +283,7 @@ class SpringSimulation:
         )
 
     def recall(self, frames: tuple[int, int]) -> bool:
-        """Take what was recorded; return whether it is what the frames would show."""
+        """Use the recording; return whether playing the frames would record the same."""
         recording = _recordings.get((session_uid(self._armature), self.owner))
         if recording is None or recording.frames != frames:
             return False
@@ -380,7 +380,7 @@ class SpringSimulation:
         return Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
 
     def still(self) -> Still:
-        """Return the settings of now that aren't animated."""
+        """Return the current settings that aren't animated."""
         armature, spring = self._armature, self._spring
         paths, colliders = _animated_paths(armature), colliders_of(armature)
         current: Any = now(spring)
@@ -398,7 +398,7 @@ class SpringSimulation:
         return Still(values, shapes)
 
     def instants(self, frames: Iterable[Recorded], still: Still) -> list[Instant]:
-        """Return the inputs at some frames: as recorded, but with settings that aren't animated."""
+        """Return the inputs at some frames: as recorded, but with these unanimated settings."""
         instants: list[Instant] = []
         last: object = None
         springs: list[Spring] = []
@@ -609,7 +609,7 @@ def _placements(
 
 
 def ground_in(solid: Solid, to_space: Frame, reach: float) -> Ground:
-    """Return a solid as a ground in another space, from the transform from world space to it."""
+    """Return a solid as a ground in another space; ``to_space`` maps world space to it."""
     return Ground(solid, mat_apply(to_space[0], UP), reach)
 
 

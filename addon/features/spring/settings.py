@@ -26,7 +26,9 @@ _TIP: dict[str, Any] = {"default": 1.0, "min": 0.0, "soft_max": 2.0}
 
 _MIDDLE: dict[str, Any] = {"default": 0.5, **FACTOR}
 
-_HALFWAY = "How much of the change to At Tip is reached halfway along the strand. 0.5 is even"
+_HALFWAY = (
+    "How much of the change from root to tip is reached halfway along the strand. 0.5 is even"
+)
 
 
 class AlongStrand:
@@ -106,7 +108,9 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
         "Center", "Object, such as a vehicle, whose motion doesn't swing the bones"
     )
     center_bone: str = fixed(
-        "Bone", "Bone of the center whose motion doesn't swing the bones", in_presets=False
+        "Bone",
+        "Bone to use instead of the whole object, if Center is an armature",
+        in_presets=False,
     )
     use_colliders: bool = fixed("Collide", "Stay out of the armature's colliders", default=True)
     groups: str = fixed(

@@ -36,7 +36,7 @@ class SpringInput(NamedTuple):
     """A spring's inputs at a frame.
 
     Attributes:
-        numbers: The local rotations, four numbers a bone.
+        numbers: The local rotations, four numbers per bone.
         note: A message to show; may be empty.
     """
 

@@ -102,18 +102,18 @@ class BoneFacts:
     """The properties of a body's bone that are the same in all poses.
 
     Attributes:
-        carrier: The bone that carries it; -1 for none.
+        carrier: The bone that carries it; -1 without one.
         inherits: Whether it inherits that bone's rotation.
         is_joint: Whether it moves relative to its parent.
         end: The point that is dragged and pinned, in the bone's space.
         bends: Whether it rotates by itself.
-        limit: The limit of its joint; None for none.
+        limit: The limit of its joint; None without one.
         locks: The locked rotation axes.
         flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
             other joints, or if unknown.
         stiffness: The stiffness of its joint.
-        follows: The bone whose swing it shares; -1 for none.
-        part: The part of a person it belongs to; None for none.
+        follows: The bone whose swing it shares; -1 without one.
+        part: The part of a person it belongs to; None without one.
         axes: The front, left and up axes of the standing body, in the bone's axes.
         standing: Its local rotation in the standing pose, relative to rest.
     """
@@ -392,7 +392,8 @@ class Body:
             response: What was learned from poses for other positions of the same goals; None for
                 nothing.
             near: Maximum uncorrected miss of dragged points, as a fraction of the body's size.
-            turning: The last pose, if bones rotate from there only as goals move; None for any.
+            turning: The last pose and how far the goals have moved since. Bones rotate from that
+                pose by no more than this. None doesn't limit them.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
@@ -498,8 +499,8 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     """Return the bone that moves the whole body and every bone being pulled.
 
-    It is the lowest bone that carries all of them. Without hips, it is the topmost bone. If that
-    bone is connected to its parent, it is the first unconnected bone above.
+    It is the closest bone above all of them. Without hips, it is the topmost bone. If that bone is
+    connected to its parent, it is the first unconnected bone above.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)

@@ -442,7 +442,7 @@ class WholeBodyDrag:
         """Drag the bone in world space, relative to the start of the drag.
 
         Raises:
-            ProblemError: If that overflows.
+            ProblemError: If the movement overflows.
         """
         self._move_by(displacement, EXACT, self._moved_to(displacement) or inf)
 
@@ -450,7 +450,7 @@ class WholeBodyDrag:
         """Drag the bone while the mouse moves; it may lag a little until it settles.
 
         Raises:
-            ProblemError: If that overflows.
+            ProblemError: If the movement overflows.
         """
         self._move_by(displacement, LAG, self._moved_to(displacement))
 

@@ -52,7 +52,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         frames: An item of `FRAMES_ITEMS`.
 
     Raises:
-        ProblemError: If its body can't be posed; nothing has changed then.
+        ProblemError: If its body can't be posed; nothing is changed.
     """
     planner.discard_if_outdated()  # Bones may have been renamed.
     pin, settings, roles = (
@@ -115,7 +115,7 @@ def pins_problem(armature: bpy.types.Object) -> str:
 class DraggedPlace:
     """The stored location of a pin, which moves with its dragged bone.
 
-    Pins may be removed and added meanwhile, so this keeps no reference to one.
+    Pins may be removed and added during the drag, so this keeps no reference to one.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
@@ -144,7 +144,7 @@ class DraggedPlace:
             auto_key(pin, "location")
 
     def restore(self) -> None:
-        """Restore the pin's values from the start; the pin exists again."""
+        """Restore the pin's values from the start. Call this once the pin exists again."""
         if self._before:
             _paste(pin_of(self._armature, self._bone), self._before)
 
@@ -181,7 +181,7 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
     """Key a body with pins as shown at each frame of the scene, and end the pins.
 
     Raises:
-        ProblemError: If there is nothing to bake, or it can't be keyed; nothing has changed then.
+        ProblemError: If there is nothing to bake, or it can't be keyed; nothing is changed.
     """
     body = kept_body(skeleton_of(armature))
     if body is None:

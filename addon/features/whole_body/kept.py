@@ -281,12 +281,12 @@ class _Refusals(dict[int, str]):
 
 
 def refusal_of(armature: bpy.types.Object) -> str:
-    """Return why an armature's body isn't in the current plan; empty if it is, or has no body."""
+    """Return why an armature's body isn't in the current plan; else, or without a body, empty."""
     return part(_Refusals).get(armature.session_uid, "")
 
 
 def kept_body(rig: Skeleton) -> KeptBody | None:
-    """Return an armature's body with the bones pinned during playback; None for none.
+    """Return an armature's body with the bones pinned during playback; None without any.
 
     Raises:
         ProblemError: If it can't be posed.

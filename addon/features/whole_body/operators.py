@@ -100,7 +100,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
         return self.execute(context)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Pin it."""
+        """Pin the bone."""
         named = bpy.data.objects.get(self.armature)
         armature = active_armature(context) if named is None else named
         name = self.bone
@@ -145,7 +145,7 @@ class FABRIK_OT_pin_bake(Working, bpy.types.Operator):
     asks = (armature_refusal, rest_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Bake them."""
+        """Bake the pins."""
         done = bake(
             cast(bpy.types.Scene, context.scene),
             cast(bpy.types.ViewLayer, context.view_layer),

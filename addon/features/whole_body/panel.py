@@ -212,7 +212,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the panel and the draw handlers."""
     for handle in _handles:
         bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
     _handles.clear()

@@ -204,7 +204,7 @@ class PosedBody(Body):
 
         Args:
             pose: The pose.
-            without: The bones to leave, because something else poses them.
+            without: The bones to leave unchanged, because something else poses them.
         """
         for bone, turn in self.turned(pose).items():
             if bone not in without:

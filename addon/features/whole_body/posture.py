@@ -38,8 +38,8 @@ class Bending(NamedTuple):
 
 
 BEYOND: Final = 20.0
-"""The weight beyond a range, also for a whole part. A pull of `REACH` over a leg length exceeds
-a range by half a radian."""
+"""The weight of rotation beyond a range, also for a whole part. A pull of `REACH` over a leg length
+exceeds a range by half a radian."""
 
 PERSON: Final = {
     # People bow by tipping the pelvis as readily as they flex thighs; backward would be a limbo.

@@ -99,7 +99,8 @@ class Roles:
     def grip(self, rig: Skeleton, bone: int) -> Vec:
         """Return the point at which a bone is dragged and pinned, in the bone's space.
 
-        Other bones end where the next bone begins, because importers guess tails.
+        That is the head of hands, feet, head and hips. For other bones it is the head of the next
+        bone, because importers guess tails.
         """
         return ORIGIN if rig.names[bone] in self.ends else end_within(rig, bone)
 
@@ -124,7 +125,7 @@ def roles_of(
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
         up_axis: The armature's axis that points up; empty for the current one.
-        bone: A bone of the body, as an armature may have several.
+        bone: A bone of the body, because an armature may have several.
     """
     if shown is None:
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())

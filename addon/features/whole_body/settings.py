@@ -35,7 +35,7 @@ PIN_ITEMS = (
 POSING, PLACE, ANIMATION = "POSING", "PLACE", "ANIMATION"
 
 FRAMES_ITEMS = (
-    (POSING, "While Posing", "It stays while others are dragged", 0),
+    (POSING, "While Posing", "The bone stays in place while others are dragged", 0),
     (
         PLACE,
         "In World Space",
@@ -166,7 +166,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove it; its values stay in the file."""
+    """Remove the mass of bones; its values stay in the file."""
     del cast(Any, bpy.types.Bone).fabrik_mass
 
 

@@ -160,7 +160,7 @@ class MovedControl:
         self._rotation = PosedRotation(self._owner)
 
     def move(self, offset: Vec, change: Quat = QUAT_IDENTITY) -> None:
-        """Move it in world space, relative to the start of the drag, and rotate it if allowed."""
+        """Move the control in world space, from the start of the drag, and rotate it if allowed."""
         there = add(self._location, mat_apply(self._to_location, offset))
         locks = self._owner.lock_location
         values = zip(self._location, there, locks, strict=True)
@@ -170,7 +170,7 @@ class MovedControl:
             self._rotation.write(quat_product(self._rotation.turn, local_change))
 
     def restore(self) -> None:
-        """Move it back."""
+        """Move the control back."""
         self._owner.location = self._location
         self._rotation.restore()
 

@@ -964,6 +964,10 @@ def test_colliders_are_outlined(addon):
         rig.fabrik.colliders.clear()
 
 
+VRM_SHAPES = ("Sphere", "Capsule", "Plane", "Torus")
+"""The last one is made up: a later version of the add-on may have it."""
+
+
 class VrmAddon:
     """The public properties of the VRM add-on that hold springs, registered while it is there."""
 
@@ -1000,7 +1004,7 @@ class VrmAddon:
         node = group(bone_uuid=text)
         bone = PointerProperty(type=node)
         shown = PointerProperty(type=bpy.types.Object)
-        shapes = [(name, name, "", i) for i, name in enumerate(("Sphere", "Capsule", "Plane"))]
+        shapes = [(name, name, "", i) for i, name in enumerate(VRM_SHAPES)]
         shape = EnumProperty(items=shapes)
         inside = one(inside=BoolProperty())
         extended = one(
@@ -1075,7 +1079,7 @@ def make_shown_ball(rig, bone, at, size, end=None):
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
-def test_springs_of_the_vrm_addon_are_imported(vrm, is_installed, tmp_path):
+def test_springs_of_the_vrm_addon_are_imported(vrm, is_installed, tmp_path, capfd):
     """From what stands in the file: the add-on may have been removed."""
     rig = make_tail()
     rig.location, rig.scale = (1.0, 0.0, 0.0), (2.0, 2.0, 2.0)
@@ -1096,7 +1100,7 @@ def test_springs_of_the_vrm_addon_are_imported(vrm, is_installed, tmp_path):
     spring.collider_groups.add().collider_group_uuid = "g"
     group = stored.collider_groups.add()
     group.vrm_name, group.uuid = "Skull", "g"
-    for i, shape in enumerate(("Sphere", "Capsule", "Sphere", "Capsule", "Plane")):
+    for i, shape in enumerate(("Sphere", "Capsule", "Sphere", "Capsule", "Plane", "Torus")):
         ball = stored.colliders.add()
         ball.uuid, ball.node.bone_uuid = f"c{i}", "of Head"
         group.colliders.add().collider_uuid = f"c{i}"
@@ -1115,6 +1119,7 @@ def test_springs_of_the_vrm_addon_are_imported(vrm, is_installed, tmp_path):
     rig = bpy.data.objects["Rig"]
     rigs.activate(rig)
     assert bpy.ops.fabrik.springs_import() == {"FINISHED"}
+    assert "Imported 1 spring without 1 collider of unknown shape" in capfd.readouterr().out
     [item] = rig.fabrik.constraints
     found = item.spring
     assert (item.bone, item.use_tail, item.chain_count) == ("T3", False, 3)

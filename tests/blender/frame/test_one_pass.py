@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import bpy
 import pytest
@@ -70,6 +71,29 @@ def test_a_frame_is_evaluated_once_in_a_crowd_though_the_armature_stands_still(
     evaluations.clear()
     assert played(rig) == first
     assert len(evaluations) == len(FRAMES)
+
+
+@pytest.mark.parametrize("count", [4, 64])
+def test_blender_need_not_copy_an_armature_that_moves(empty_file: None, count: int) -> None:
+    joints = [(0.0, 0.2 * (i % 2), i) for i in range(count + 1)]
+    rig, target = rigs.make_chain(count, joints=joints), rigs.make_empty()
+    for frame, x in ((1, 0.0), (10, 0.5)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+    rigs.add_constraint(rig, f"B{count - 1}", target)
+    update()
+    rigs.go(1)
+    marks = "custom_shape_translation"  # Copying resets it; setting it this way tags nothing.
+
+    def mark() -> Any:
+        return rigs.evaluated(rig).pose.bones["B0"].path_resolve(marks, False)
+
+    mark().foreach_set([5.0, 5.0, 5.0])
+    first = played(rig)
+    assert len(set(first.values())) == len(FRAMES) and mark()[0] == 5.0
+    rig.update_tag()
+    update()
+    assert mark()[0] == 0.0 and played(rig) == first
 
 
 def test_a_frame_of_a_render_is_evaluated_once(

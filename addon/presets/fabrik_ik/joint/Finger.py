@@ -1,6 +1,6 @@
-"""A joint of a finger: a hinge that bends one way, from a little beyond straight on.
+"""A joint of a finger: a hinge that bends one way, starting a little beyond straight.
 
-X stands for the bend axis of the limb, which is found when this is applied.
+X stands for the bend axis of the limb, which is determined when the preset is applied.
 """
 
 from math import radians

@@ -1,6 +1,6 @@
-"""A hip: a cone, wider to front and back, as the knee bends, than to the sides.
+"""A hip: a cone, wider to the front and back, in which the knee bends, than to the sides.
 
-X stands for the bend axis of the limb, which is found when this is applied.
+X stands for the bend axis of the limb, which is determined when the preset is applied.
 """
 
 from math import radians

@@ -1,6 +1,6 @@
-"""A knee: a hinge that bends one way, from straight on.
+"""A knee: a hinge that bends one way, starting straight.
 
-X stands for the bend axis of the limb, which is found when this is applied.
+X stands for the bend axis of the limb, which is determined when the preset is applied.
 """
 
 from math import radians

@@ -1,6 +1,6 @@
 """A spider's coxa: a hinge that swings the leg to and fro, across its bending plane.
 
-X stands for the bend axis of the limb, which is found when this is applied.
+X stands for the bend axis of the limb, which is determined when the preset is applied.
 """
 
 from math import radians

@@ -1,6 +1,6 @@
-"""A spider's femur: a hinge that bends further and back from the rest pose.
+"""A spider's femur: a hinge that bends both ways from the rest pose.
 
-X stands for the bend axis of the limb, which is found when this is applied.
+X stands for the bend axis of the limb, which is determined when the preset is applied.
 """
 
 from math import radians

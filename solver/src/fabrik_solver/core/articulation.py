@@ -138,7 +138,7 @@ class WholeBodyJoint:
         inherits: Whether it rotates with its parent; otherwise it only moves with it.
         stiffness: The weight of its squared rotation angle.
         resistances: Further resistances to its rotation.
-        limit: The allowed rotations; None for any.
+        limit: The allowed rotations; None allows any.
         rotation: Its rotation at the start, in the axes of the limit.
         preferred: The axis about which it bends when its limb is compressed, in local axes.
         follows: The descendant whose swing it shares; below 0 for none.
@@ -205,9 +205,9 @@ class WholeBodyGoal(NamedTuple):
         joint: Index of the bone.
         point: The point at the start.
         rank: PINNED, DRAGGED, TARGET or SOFT; lower ranks take priority.
-        location: The target position of the point; None for any.
+        location: The target position of the point; None allows any.
         location_weights: The weights of the location along each axis of the space.
-        rotation: The target rotation since the start; None for any.
+        rotation: The target rotation since the start; None allows any.
         rotation_weights: The weights of the rotation about each axis of the space.
         weight: The weight of the goal within its rank.
     """
@@ -254,7 +254,7 @@ class Articulation:
         heads: Their pivots at the start.
         moving: For each bone, whether it or a descendant has a goal.
         order: The indices of the moving bones.
-        follower: For each joint, the joint that shares its swing; -1 for none.
+        follower: For each joint, the joint that shares its swing; -1 without one.
         mass: The total mass of the bones.
         stiffness: The stiffness of each joint against rotation that it doesn't share.
     """
@@ -385,7 +385,7 @@ class Articulation:
         return (x / self.mass, y / self.mass, z / self.mass)
 
     def center_at_press(self) -> Vec:
-        """Return the center of mass at the start."""
+        """Return the center of mass at the start of the drag."""
         total = ORIGIN
         for joint in self.joints:
             total = add(total, scaled(self.inward(joint.center), joint.mass / self.mass))
@@ -398,8 +398,8 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.
 
-        The bone above a joint rotates the other way. Otherwise the hips would start in front of the
-        feet, and a body pulled down would lean backward.
+        Where a joint is bent, the bone above rotates the other way. Otherwise the hips would start
+        in front of the feet, and a body pulled down would lean backward.
 
         Args:
             points: The positions of the goals on the last bones.

@@ -135,7 +135,7 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     """Return a chain's bend direction, and the sum of its joints' distances from the axis.
 
     The vector's length is the fraction of these distances that doesn't cancel out. The shorter it
-    is, the less clear is the side.
+    is, the less clear the side.
     """
     ax, ay, az = axis
     x = y = z = spread = 0.0
@@ -333,7 +333,7 @@ def _folding(
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
     """Return the largest distance of any joint from the axis, at most `STRAIGHT`.
 
-    Returns early, as nearly all chains are bent at their first joints.
+    Returns early, because nearly all chains are bent at their first joints.
     """
     ax, ay, az = axis
     farthest = 0.0
@@ -429,7 +429,7 @@ def off_axis(direction: Vec, axis: Vec) -> Vec | None:
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector perpendicular to the axis toward the first usable bend, or any one."""
+    """Return the unit vector perpendicular to the axis toward the first usable bend, else any."""
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
@@ -453,8 +453,8 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     """Return the swivel about the axis that makes a chain's bend face the pole.
 
     With a weight below 1 the chain faces the mean of both directions, which stays continuous as the
-    pole comes round from behind. If the side of the pole or bend is unclear, the weight fades to 0,
-    and the chain keeps its plane instead of flipping.
+    pole comes around from behind. If the side of the pole or bend is unclear, the weight fades to
+    0, and the chain keeps its plane instead of flipping.
 
     No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps if the
     faded weight is one half and the pole is behind. As the weight fades, the chain aims past a pole

@@ -226,8 +226,8 @@ class BodyInput:
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
         start: The rotations to start from, and the first bone's location channel; None starts from
             the FK pose. With a start, only the nearest pose is searched for.
-        slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`); empty
-            for anywhere.
+        slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`). If
+            empty, it may be anywhere.
     """
 
     __slots__ = (
@@ -339,7 +339,7 @@ class BodyInput:
         return chain if self.start is None else chain.started([self.start[0][i] for i in own_bones])
 
     def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
-        """Return the body of some chains with their bones; ``frame`` is their parent's frame."""
+        """Return a body of only some chains and bones; ``frame`` is their parent's frame."""
         new = {i: index for index, i in enumerate(indices)}
         members = [
             Member([new[i] for i in m.bones], m.tip, m.rest_bends, m.limb_bends, m.has_hand)

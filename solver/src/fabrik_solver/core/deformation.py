@@ -76,7 +76,7 @@ class DeformBone:
         weight: Its positive weight.
         rest: Its rest frame, in armature space.
         unrest: The inverse of the rest frame.
-        envelope: Where it acts; None for everywhere.
+        envelope: Where it acts; None if it acts everywhere.
     """
 
     def __init__(self, weight: float, rest: Frame, envelope: Envelope | None) -> None:
@@ -99,7 +99,7 @@ class PosedBone:
 
 @final
 class Armature(Constraint):
-    """Moves its owner like bones move the points that they deform."""
+    """Moves its owner as bones move the points that they deform."""
 
     def __init__(self, bones: list[DeformBone], keeps_volume: bool, bound_at: Vec | None) -> None:
         """Set up the constraint.
@@ -117,7 +117,7 @@ class Armature(Constraint):
         return frame_in(source, frame)
 
     def motion_of(self, posed: list[PosedBone], at: Vec, world: Frame) -> Frame:
-        """Return the world-space transform of a bone that is moved by the bones.
+        """Return the world-space transform by which the target bones move another bone.
 
         Args:
             posed: The posed bones.
@@ -130,7 +130,7 @@ class Armature(Constraint):
         return self.motion(posed, at if self.bound_at is None else point_in(world, self.bound_at))
 
     def motion(self, posed: list[PosedBone], point: Vec) -> Frame:
-        """Return the world-space transform of a point that is moved by the bones.
+        """Return the world-space transform by which the target bones move a point.
 
         Args:
             posed: The posed bones.

@@ -62,7 +62,7 @@ def inverse(frame: Frame) -> Frame:
 
 
 def mixed(a: Frame, b: Frame, factor: float) -> Frame:
-    """Interpolate between frames as Blender does: a at a factor of 0, b at 1.
+    """Interpolate as Blender does, from frame ``a`` at a factor of 0 to ``b`` at 1.
 
     Rotations are interpolated spherically, the rest linearly (Shoemake & Duff, "Matrix animation
     and polar decomposition", 1992).

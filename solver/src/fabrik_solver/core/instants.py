@@ -65,7 +65,7 @@ class Instant:
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose closest to another pose, or one close to it."""
+        """Return the solved pose closest to another pose, or one nearly as close."""
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:
@@ -120,7 +120,7 @@ class ChainInstant(Instant):
         return self._candidate((), self._goal)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose close to another pose."""
+        """Return a solved pose close to another pose."""
         return self._candidate(rotations, self._led)
 
     def spread(self, number: int) -> Sequence[Quat]:
@@ -206,7 +206,7 @@ class BodyInstant(Instant):
         return self._candidate(self._body)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose close to another pose."""
+        """Return a solved pose close to another pose."""
         return self._candidate(self._body.started(rotations, location))
 
     def spread(self, number: int) -> Sequence[Quat]:

@@ -77,7 +77,7 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
 def _drawn(joints: list[Joint]) -> Shape:
     """Restore the lengths from the root on, as `fabrik` does, and measure the chain.
 
-    Afterwards the joints store the directions of their bones.
+    Afterward the joints store the directions of their bones.
     """
     x = y = z = 0.0
     xx = yy = zz = xy = xz = yz = 0.0

@@ -242,7 +242,7 @@ class Search:
             spring.stretch(fraction)
 
     def _pinned(self, pose: Placement) -> Placement:
-        """Return a pose with its pins put back, as a search out of reach may end early."""
+        """Return a pose with its pins put back, because a search out of reach may end early."""
         pins = [spring for spring in self.springs if spring.rank == PINNED]
         for _ in range(PINNINGS):
             if max([spring.length(spring.miss_of(pose)) for spring in pins], default=0.0) < DONE:

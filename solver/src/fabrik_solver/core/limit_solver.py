@@ -213,7 +213,7 @@ class Linkage:
         parent: The axes of the first bone's parent.
         root: The position of the first bone's head.
         root_compliance: How far the root moves per radian of a bone's rotation.
-        slide: The positions allowed for the root; None for anywhere.
+        slide: The positions allowed for the root; None allows any.
         root_edges: The normals of the slide at the root (see `Slide.normals`).
         root_active: A bit mask of the root edges active in this iteration.
         root_left: The projection onto the motions that the slide allows the root.
@@ -421,7 +421,7 @@ def solve_with_limits(
 
 
 def land_from(linkage: Linkage, rotations: list[Quat], near_enough: float) -> tuple[float, int]:
-    """Land from joint rotations within their limits; see `solve_with_limits`."""
+    """Minimize the residual from joint rotations within limits; see `solve_with_limits`."""
     linkage.turn(rotations)
     return _minimize(linkage, near_enough, STEPS, GAIN)
 
@@ -481,7 +481,7 @@ def pointed(
         index: The index of the bone.
         inherited: The axes in which its rotation acts.
         direction: The vector from its head to the goal for the end of its arm.
-        child: The only bone that starts there; None for none or several.
+        child: The only bone that starts there; None without one, or with several.
         beyond: The vector along that child.
         turn: A rotation of the FK pose, applied before the smallest rotation to the direction.
     """

@@ -120,7 +120,7 @@ class Hinge(Limit):
         return quat_about(self.axis, _within(self._angle(rotation), self.turn))
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return the axis at the maximum angle, its opposite at the minimum."""
+        """Return the hinge axis at the maximum angle, and its opposite at the minimum."""
         return [scaled(self.axis, end) for end in _ends(self._angle(rotation), self.turn)]
 
     def _angle(self, rotation: Quat) -> float:
@@ -292,7 +292,7 @@ def _refuse_empty(angles: Range) -> None:
 
 
 def _within(angle: float, angles: Range) -> float:
-    """Clamp the angle to the nearer end of the range, the short way round."""
+    """Clamp the angle to the nearer end of the range, the short way around."""
     low, high = angles
     if high - low >= FREE:
         return angle

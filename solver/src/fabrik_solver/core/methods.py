@@ -150,8 +150,8 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which iterations can't improve. It always swings the
             whole chain toward the target first.
-        curls: Targets within this distance of the axis make the chain curl first. It is relative to
-            the distance of a target met by an arc along the axis. Farther out, iterations bend all
+        curls: How close to the axis a target must be for the chain to curl first. At 1, that is as
+            close as the tip of an arc that starts along the axis. Farther out, iterations bend all
             joints anyway. 0 never curls, infinity always.
     """
 

@@ -47,7 +47,7 @@ BIAS = 0.9
 """How much bias can lower the compliance of the bones at one end of a chain."""
 
 STRAIGHTENING = 0.05
-"""The last fraction of reach over which bias fades out, as it doesn't affect a straight chain."""
+"""The last fraction of reach over which bias fades out: it doesn't affect a straight chain."""
 
 
 def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:

@@ -323,7 +323,7 @@ def _forward(nodes: list[Node]) -> None:
 
 
 def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
-    """Return the rotation R that fits arms a to vectors b with weights w by least squares.
+    """Return the rotation that fits arms ``a`` to vectors ``b``, weighted by ``w`` (least squares).
 
     Iterates from a start rotation and stays near it, for continuity (M. Müller, J. Bender, N.
     Chentanez and M. Macklin, “A robust method to extract the rotational part of deformations”,

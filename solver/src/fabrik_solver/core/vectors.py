@@ -56,7 +56,7 @@ def times(a: Vec, b: Vec) -> Vec:
 
 
 def mix(a: Vec, b: Vec, factor: float) -> Vec:
-    """Interpolate linearly: a at a factor of 0, b at 1."""
+    """Interpolate linearly, from ``a`` at a factor of 0 to ``b`` at 1."""
     keep = 1.0 - factor
     return (a[0] * keep + b[0] * factor, a[1] * keep + b[1] * factor, a[2] * keep + b[2] * factor)
 
@@ -84,7 +84,7 @@ def length(a: Vec) -> float:
 
 
 def unit(a: Vec) -> Vec | None:
-    """Return a with length 1, or None if a has no direction."""
+    """Return the unit vector in the direction of ``a``; None without a direction."""
     x, y, z = a
     square = x * x + y * y + z * z
     # If interpreted, calling `length` would cost as much as computing it.
@@ -93,7 +93,7 @@ def unit(a: Vec) -> Vec | None:
 
 
 def unit_or(a: Vec, otherwise: Vec) -> Vec:
-    """Return a with length 1, or another vector if a has no direction.
+    """Return the unit vector in the direction of ``a``, or ``otherwise`` if it has none.
 
     For inner loops: when compiled, the result of `unit` is boxed because it may be None.
     """
@@ -104,7 +104,7 @@ def unit_or(a: Vec, otherwise: Vec) -> Vec:
 
 
 def across(a: Vec, axis: Vec) -> Vec:
-    """Return the component of a perpendicular to the unit vector ``axis``."""
+    """Return the component of ``a`` perpendicular to the unit vector ``axis``."""
     along = dot(a, axis)
     return (a[0] - axis[0] * along, a[1] - axis[1] * along, a[2] - axis[2] * along)
 
@@ -122,7 +122,7 @@ def any_perpendicular(axis: Vec) -> Vec:
 
 
 def rotate_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
-    """Rotate a about the unit vector ``axis`` by an angle, from its cosine and sine (Rodrigues)."""
+    """Rotate ``a`` about a unit vector by an angle, from its cosine and sine (Rodrigues)."""
     along = dot(a, axis) * (1.0 - cosine)
     side = cross(axis, a)
     return (
@@ -133,7 +133,7 @@ def rotate_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
 
 
 def quat_product(a: Quat, b: Quat) -> Quat:
-    """Return the rotation b followed by a."""
+    """Return the product of rotations: ``b``, followed by ``a``."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (
@@ -150,7 +150,7 @@ def quat_inverse(q: Quat) -> Quat:
 
 
 def quat_unit(q: Quat) -> Quat:
-    """Normalize q; zero becomes the identity."""
+    """Normalize a quaternion; zero becomes the identity."""
     w, x, y, z = q
     square = w * w + x * x + y * y + z * z
     size = sqrt(square) if SMALL < square < LARGE else hypot(w, x, y, z)
@@ -160,7 +160,7 @@ def quat_unit(q: Quat) -> Quat:
 
 
 def rotate(q: Quat, a: Vec) -> Vec:
-    """Rotate the vector a by the unit quaternion q."""
+    """Rotate a vector by a unit quaternion."""
     w, x, y, z = q
     tx = 2.0 * (y * a[2] - z * a[1])
     ty = 2.0 * (z * a[0] - x * a[2])
@@ -173,10 +173,10 @@ def rotate(q: Quat, a: Vec) -> Vec:
 
 
 def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
-    """Return the smallest rotation that takes the direction of a to the direction of b.
+    """Return the smallest rotation from the direction of ``a`` to the direction of ``b``.
 
     A zero vector gives the identity. Between opposite directions the smallest rotation isn't
-    unique: its axis is then the component of ``half_turn_axis`` perpendicular to a.
+    unique: its axis is then the component of ``half_turn_axis`` perpendicular to ``a``.
     """
     ax, ay, az = a
     bx, by, bz = b
@@ -200,7 +200,7 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
 
 
 def slerp(a: Quat, b: Quat, factor: float) -> Quat:
-    """Interpolate spherically the short way round: a at a factor of 0, b at 1."""
+    """Interpolate rotations the short way, from ``a`` at a factor of 0 to ``b`` at 1."""
     cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     sign = -1.0 if cosine < 0.0 else 1.0
     cosine = min(1.0, abs(cosine))
@@ -405,10 +405,10 @@ def mat_determinant(m: Mat3) -> float:
 
 
 def inverse_direction(m: Mat3, a: Vec) -> Vec:
-    """Return the direction that m maps to the direction of a.
+    """Return the direction that ``m`` maps to the direction of ``a``.
 
-    This is the adjugate times a, with the determinant's sign. Its length is arbitrary; it is zero
-    if m is singular.
+    This is the adjugate times ``a``, with the determinant's sign. Its length is arbitrary; it is
+    zero if ``m`` is singular.
     """
     m0, m1, m2, m3, m4, m5, m6, m7, m8 = m
     x, y, z = a

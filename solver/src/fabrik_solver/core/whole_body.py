@@ -131,8 +131,8 @@ class WholeBody:
 
         Args:
             goals: The goals.
-            support: The support below the center of mass, with the rank of a target; None if that
-                may be anywhere.
+            support: The support below the center of mass, with the rank of a target; None if the
+                center may be anywhere.
 
         Raises:
             ValueError: If the body has no size.
@@ -165,14 +165,14 @@ class WholeBody:
         moved: float,
         goals: Sequence[WholeBodyGoal],
     ) -> WholeBodyPose:
-        """Return a pose between two, in which bones rotate by as much as the goals have moved.
+        """Return a pose between two others; its bones have rotated as far as the goals have moved.
 
         It meets the pins as the later pose does, and the goals that both poses meet. A point that
         is out of reach, or was until now, approaches its place in the later pose as far as the
         rotation of the bones allows.
 
         Args:
-            pose: The later pose, returned if it is near enough.
+            pose: The later pose. It is returned if it is near enough.
             last: The earlier pose.
             moved: How far the goals have moved since then, as a fraction of the body.
             goals: The goals of the later pose.
@@ -286,7 +286,7 @@ class Transition:
         return _turned(self._start, pose) <= NEARLY * self._most
 
     def _bent(self, places: Sequence[Vec | None]) -> Placement:
-        """Return a pose on the way, bent until points are at their places; None for any."""
+        """Return a pose on the way, bent until points are at their places; None ignores a point."""
         body, start, end = self._body, self._start, self._end
         between = Placement(
             [mix(a, b, self.fraction) for a, b in zip(start.moved, end.moved, strict=True)],

@@ -106,8 +106,8 @@ def foot_at(
 ) -> tuple[Footfall, float | None]:
     """Return where a foot is at a time, from its footfalls in order.
 
-    Before the first footfall it is at that foothold. Toe-off and landing are smooth, with zero
-    velocity and acceleration.
+    Before the first footfall, it is at the first foothold. Toe-off and landing are smooth, with
+    zero velocity and acceleration.
 
     Returns:
         Its footfall in world space, moved to where the foot is. Also the progress of its step from

@@ -58,7 +58,8 @@ class Search(NamedTuple):
 
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far to pull the desired foothold in under the leg's root, until one is within reach."""
+"""Fractions by which the desired foothold is pulled back below the leg's root, tried in order until
+one is within reach."""
 
 STEEP = 0.7
 """Cosine of the angle, 45°, above which a face is too steep to stand on if there is another one.

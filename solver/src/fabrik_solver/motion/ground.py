@@ -121,8 +121,8 @@ def hip_lift(
     """Return how far the hip should be lifted (negative: lowered), and how far it can be.
 
     It rises with the ground below the feet that carry the body, or below all feet if none is known
-    to. It also rises for a swinging leg that the ground would fold farther than its knee allows
-    (see `knee.folded`). All legs must still reach.
+    to carry it. It also rises for a swinging leg that the ground would fold farther than its knee
+    allows (see `knee.folded`). All legs must still reach.
 
     Legs are extended up to a fraction of their length, so that no knee snaps. A leg that the
     animation extends farther may use half of the rest. A leg that doesn't reach in the animation
@@ -193,7 +193,7 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
 
     A nearly straight knee moves many times as far as its ankle approaches the hip. This minimizes
     the summed squares of the motions of knees and hip. To first order, a knee h off the line
-    between ends d apart moves d/4h times as far as its ankle. This is for bones of equal length.
+    between ends d apart moves d/4h times as far as its ankle. This assumes bones of equal length.
 
     Args:
         legs: All its legs.

@@ -58,8 +58,8 @@ def folded(apart: float, animated: float, inner: float) -> float:
     Args:
         apart: The distance without a limit.
         animated: The animated distance.
-        inner: The least distance that the knee allows (see `FLEXED`), or the difference of its
-            bones.
+        inner: The least distance that the knee allows (see `FLEXED`), or the difference of the
+            bones' lengths.
     """
     inner = min(inner, animated)
     free = 0.5 * (animated + inner)

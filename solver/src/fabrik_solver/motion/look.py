@@ -151,7 +151,8 @@ class Gaze:
 
     Attributes:
         ahead: The direction of the gaze.
-        side: The part of the up axis perpendicular to ``ahead``; without one, that of another axis.
+        side: The part of the up axis perpendicular to `ahead`. Without an up axis, any direction
+            perpendicular to it.
         up: The goal direction of the up axis; None uses the smallest rotation.
         local_axis: The look axis in the bone's local space.
         local_side: The axis of `side` in the bone's local space.

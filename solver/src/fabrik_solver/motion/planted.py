@@ -1,7 +1,7 @@
 """Lock a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball. The foot pivots
-about it as the animation rolls it; on its ball, about the toe joint. The difference from the
+about that part as in the animation; on its ball, about the toe joint. The difference from the
 animation is the offset. In a swing, the offset is the smoothest curve from one contact to the next
 that stays near zero. All contacts are known in advance, so each lock lasts for its whole contact,
 at any frame rate.
@@ -210,7 +210,7 @@ class Planted:
         self._levels = Column(partial(self._blend_after, self.lying, self._levelled))
 
     def around(self, time: float) -> tuple[int, bool]:
-        """Return the index of the last contact begun by a time, and whether it still lasts."""
+        """Return the index of the last contact that has begun, and whether it still lasts."""
         number = bisect_right(self.spans, time, key=START) - 1
         return number, number >= 0 and time <= self.spans[number][1]
 
@@ -396,7 +396,7 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
 
 
 def begun(spans: Sequence[Span], time: float) -> int:
-    """Return the index of the last lock begun by a time; -1 before all locks."""
+    """Return the index of the last lock that has begun; -1 before all locks."""
     return bisect_right(spans, time, key=START) - 1
 
 

@@ -44,7 +44,7 @@ class Sole(NamedTuple):
 
     @property
     def roundness(self) -> float:
-        """How far that point is above the floor, at any height of the heel: toes are round."""
+        """How far the pivot is above the floor, at any height of the heel: toes are round."""
         return length(sub(self.pivot, self.ball))
 
 
@@ -88,7 +88,8 @@ def counted(need: float, rise: float, reach: float) -> float:
     Args:
         need: How far that end is too low.
         rise: How far the ground below it is above that below the goal.
-        reach: The rise up to which the full need counts. From twice this rise, none of it does.
+        reach: The rise up to which the full need counts. From twice this rise on, none of it
+            counts.
     """
     return max(0.0, need) * influence(rise, reach)
 

@@ -86,7 +86,7 @@ class Solid:
         return Solid(self._cast, self._bounds, inverse(frame))
 
     def toward(self, other: "Solid", t: float) -> "Solid":
-        """Return a solid between this frame and another solid's, with the other's surface."""
+        """Return the other solid with a frame between this solid's frame and the other's."""
         axes, origin = self._there
         other_axes, other_origin = other._there
         if t == 1.0 or self._there == other._there:

@@ -205,7 +205,7 @@ class Tail:
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
     def at_start(self, rest: Vec, spring: Spring, external: Vec, is_settling: bool) -> Vec:
-        """Return the direction at the start: of the FK pose, or of the forces."""
+        """Return the direction at the start: that of the FK pose, or where the forces settle."""
         self.rest = rest
         direction = unit_or(self.arm, rest)
         if not is_settling:
@@ -238,7 +238,7 @@ class Tail:
         return tail
 
     def move(self, head: Vec, arm: Vec) -> None:
-        """Move to a new head and arm."""
+        """Move to a new head, and a new vector from head to tail."""
         self.swing = sub(arm, self.arm)
         self.head = head
         self.arm = arm

@@ -23,7 +23,7 @@ from ..core.vectors import (
 from .solid import Solid
 
 SWEEPS: Final = 64
-"""The maximum number of passes over colliders, as these may conflict or have edges that meet."""
+"""The maximum number of passes over colliders, which may conflict or have edges that meet."""
 
 TOUCHING: Final = 1e-9
 """The penetration at which a tail touches a collider, as a fraction of the bone's length."""
@@ -155,7 +155,7 @@ class Ground(Collider):
         return Ground(solid, unit_or(mix(self.up, other.up, t), other.up), other.reach)
 
     def gap(self, tail: Vec, radius: float) -> tuple[float, Vec]:
-        """Return the distance to the face above a tail, which is negative, and its normal.
+        """Return the negative distance to the face above a tail, and the face's normal.
 
         Above the surface, the distance is infinite.
         """

@@ -78,7 +78,7 @@ class Strand(NamedTuple):
     """A simulated strand.
 
     Attributes:
-        rotations: The local rotations of its bones at each frame, four numbers a bone.
+        rotations: The local rotations of its bones at each frame, four numbers per bone.
         joints: Its joints at each frame, root first, in simulation space.
         cuts: The indices of the frames at which it starts again.
         size: Its length at the first frame.
@@ -142,7 +142,7 @@ def simulate_on(
     frames: tuple[int, int],
     starts: set[int],
 ) -> list[float]:
-    """Return the local rotations at a frame, four numbers a bone, simulated on from a state.
+    """Return the local rotations at a frame, four numbers per bone, simulated on from a state.
 
     With the inputs that led to the state, the result is that of the full simulation, up to
     rounding. The frames next to the ends of a loop are an exception.
@@ -469,7 +469,7 @@ class _Simulation:
         return swing
 
     def _posed(self, i: int) -> tuple[list[float], list[Vec]]:
-        """Return the local rotations at a frame, four numbers a bone, and the joints."""
+        """Return the local rotations at a frame, four numbers per bone, and the joints."""
         instant = self.instants[i]
         joints = self._joints()
         if not instant.chain.constrained and not is_plain(instant.chain):

@@ -103,7 +103,7 @@ class WalkingFoot:
         return self.next or self.falls[-1]
 
     def put(self, fall: Footfall, aim: Vec, grounds: Grounds) -> None:
-        """Put it in stance at a footfall that was planned for this aim, in world space."""
+        """Put the foot in stance at a footfall that was planned for this aim, in world space."""
         self.falls.append(fall)
         moved = fall.ground != STILL
         self.aim = point_in(inverse(grounds(fall.ground)), aim) if moved else aim

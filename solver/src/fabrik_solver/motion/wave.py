@@ -23,7 +23,7 @@ class Wave(NamedTuple):
         wavelength: The wavelength, in lengths of the chain.
         turns: The phase, in waves that have passed the root: speed times time, plus an offset.
         falloff: At -1 the tip is still and the root has the full amplitude; at 1 it is the other
-            way round. At 0 all bones have the full amplitude.
+            way around. At 0 all bones have the full amplitude.
         direction: The plane of the wave, as an angle about each bone's local Y axis; 0 rotates
             about the X axis.
         noise: The fraction of noise: 0 is a sine, 1 only noise.

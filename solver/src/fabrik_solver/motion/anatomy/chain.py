@@ -56,11 +56,11 @@ class Chain:
             self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of certain parts, from an index on; -1 for none."""
+        """Return the index of the first bone of certain parts, from an index on; -1 without one."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
-        """Return the index of the bone below the knee or elbow, by name; -1 for none."""
+        """Return the index of the bone below the knee or elbow, by name; -1 without one."""
         for k in range(1, len(self.path)):
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
@@ -116,7 +116,7 @@ class Chain:
         return is_end and self.heads[-1][2] - self.heads[0][2] > STEEP * self.size
 
     def fingers(self, first: int = 2) -> int:
-        """Return the index of the first bone with several fingers, from an index on; 0 for none."""
+        """Return the first index, from ``first`` on, whose bone has several fingers; else 0."""
         figure, path = self.figure, self.path
         for k in range(first, len(path)):
             here = figure.heads[path[k]]

@@ -22,7 +22,7 @@ class Pair:
     """Two chains on the same bone, one on each side.
 
     Attributes:
-        figure: The figure.
+        figure: The body that they belong to.
         chains: The chains, left first.
         lower: The chain that reaches down farther.
         kind: ``'ARM'`` or ``'LEG'`` by names; empty if names don't show it.
@@ -57,7 +57,7 @@ class Pair:
 
 
 class Row(NamedTuple):
-    """A row of evidence: a test of a pair, with a weight, for a kind."""
+    """Evidence that a pair is of a kind: a test with a weight."""
 
     kind: str
     weight: float
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A row of evidence: a test of two pairs, with a weight, for their kinds."""
+    """Evidence that one pair is of one kind and another of another: a test with a weight."""
 
     kinds: tuple[str, str]
     weight: float

@@ -1,6 +1,6 @@
 """The bones of a body in a pose: their hierarchy, names and sides.
 
-Z is up. All thresholds are relative to the height of the figure or the length of a limb.
+Z is up. All thresholds are relative to the height of the body or the length of a limb.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .thresholds import (
 # Not Final: mypyc would treat such tuples as unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
 LEFT: Vec = (1.0, 0.0, 0.0)
-"""The left side of a figure that faces −Y, as Blender's characters do."""
+"""The left side of a body that faces −Y, as Blender's characters do."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -60,7 +60,7 @@ class RestBone(NamedTuple):
 
     Attributes:
         name: Its name; a prefix that ends in a colon is ignored.
-        parent: The index of its parent, less than that of the bone; -1 for none.
+        parent: The index of its parent, less than that of the bone; -1 without one.
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
@@ -166,7 +166,7 @@ class Figure:
         height: The distance from the lowest to the highest joint of the body.
         children: The children of each bone of the body; bones without a parent are under -1.
         left: The horizontal unit vector to the left.
-        front: The horizontal unit vector that the figure faces; zero while unknown.
+        front: The horizontal unit vector that the body faces; zero while unknown.
         evidence: The evidence for the sides. ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
             show left and right; ``'SHAPE'`` for twin chains only; or empty.
         reach: The length of the longest chain below each bone of the body.
@@ -199,7 +199,7 @@ class Figure:
         self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Choose which side of the axis is left, for a figure facing a direction."""
+        """Choose which side of the axis is left, for a body facing a direction."""
         ahead = dot(cross(self.left, UP), front)
         if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
@@ -211,8 +211,8 @@ class Figure:
     def line(self, start: int) -> list[int]:
         """Return the main chain of descendants of a bone, including it.
 
-        At a branch, names show how the limb continues, as a forearm may carry a shield. Without
-        names it follows the branch with a twin on the other side, otherwise the longest.
+        At a branch, names show how the limb continues, because a forearm may carry a shield.
+        Without names it follows the branch with a twin on the other side, otherwise the longest.
         """
         path = [start]
         while path[-1] in self._next:
@@ -355,7 +355,7 @@ class Figure:
     def _mirrored_by(self, axis: Vec) -> set[int]:
         """Return bones off a median plane with twins on the other side; empty if few have twins.
 
-        A bone and its descendant can't be twins: a snake isn't a figure that faces sideways.
+        A bone and its descendant can't be twins: a snake isn't a body that faces sideways.
         """
         heads = self.heads
         middle = median(dot(heads[i], axis) for i in self.body) if self.body else 0.0
@@ -529,8 +529,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deforming bones, plus others with limbs that it lacks by
-    name, because legs may have no parent.
+    They are the largest hierarchy with deforming bones, plus others whose names show limbs that it
+    lacks: legs may have no parent.
     """
     hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Finds the arms and legs of a figure: pairs of chains, identified by names or by shape."""
+"""Finds the arms and legs of a body: pairs of chains, identified by names or by shape."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Limb(NamedTuple):
     Attributes:
         kind: ``'ARM'`` or ``'LEG'``.
         side: 1 for left, -1 for right.
-        trunk: Its parent bone in the trunk; -1 for none.
+        trunk: Its parent bone in the trunk; -1 without one.
         carriers: The bones between trunk and limb, such as a clavicle, parents first.
         bones: The bones that bend to move the wrist or ankle, root first.
-        end: The hand or foot; -1 for none.
-        toe: The first bone after the hand or foot; -1 for none.
+        end: The hand or foot; -1 without one.
+        toe: The first bone after the hand or foot; -1 without one.
         halves: Its bones that are the second half of a bone split for twisting.
         is_bare: Whether it lacks a hand or foot, even if another bone serves as its end. A leg that
             stands on the tail of its last bone has no end, but isn't bare.
@@ -78,7 +78,7 @@ def candidates(figure: Figure) -> list[Pair]:
 
 
 def starts_of(figure: Figure) -> list[int]:
-    """Return the bones on a side whose parents aren't: chains start there."""
+    """Return the bones on a side whose parents aren't on it: chains start there."""
     side = figure.side
     return [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
 

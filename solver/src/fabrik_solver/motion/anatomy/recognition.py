@@ -36,21 +36,21 @@ class Anatomy(NamedTuple):
 
     Attributes:
         left: The horizontal unit vector to the left.
-        front: The horizontal unit vector that the figure faces.
+        front: The horizontal unit vector that the body faces.
         height: The distance from the lowest to the highest joint of the body.
-        hips: The bone that carries the legs; -1 for none.
+        hips: The bone that carries the legs; -1 without one.
         spine: The bones from the branch of the legs to the head, parents first.
-        head: The head; -1 for none.
+        head: The head; -1 without one.
         limbs: The arms and legs in pairs, from top to bottom and from left to right.
         pose: The index of the pose used, in which all directions are given; -1 for the rest pose.
         evidence: The evidence for the sides: ``'NAMES'``, ``'AXIS'`` of a symmetric pose,
             ``'SHAPE'`` of the chains, or empty.
-        sureness: The confidence in the result, from 0 to 1. It is 1 for a whole upright figure
-            whose sides have names.
+        sureness: The confidence in the result, from 0 to 1. It is 1 for a whole upright body whose
+            sides have names.
         standing: The ends of chains other than legs that stand on the ground.
         stiff: The arms and legs with a single bone, by name, which can't bend.
         hands: The hands without a bending arm, whose fingers may be limbs.
-        has_wings: Whether it has wings by name, possibly instead of arms.
+        has_wings: Whether the names include wings, possibly instead of arms.
     """
 
     left: Vec
@@ -94,8 +94,8 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
     Args:
         bones: The bones, parents first.
         poses: The heads of the bones at frames of an animation, in the same space. If the rest pose
-            doesn't show a whole standing figure, they are tried up to the first good one. The best
-            of them is used if it is better than the rest pose.
+            doesn't show a whole standing body, they are tried up to the first good one. The best of
+            them is used if it is better than the rest pose.
     """
     names, body = Names(bones), body_bones(bones)
     best = _recognize(Figure(bones, names, body, [bone.head for bone in bones]))
@@ -169,7 +169,7 @@ def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
 
 
 def facing(figure: Figure) -> Figure:
-    """If names don't show left and right, make a figure face where its feet point; return it."""
+    """If names don't show left and right, make a body face where its feet point; return it."""
     if figure.evidence in ("AXIS", "SHAPE"):
         figure.face(_toes(figure.heads, limbs_of(figure)))
     return figure
@@ -181,7 +181,7 @@ def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
 
 
 def _sureness(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the confidence that a pose shows a figure with these parts."""
+    """Return the confidence that a pose shows a body with these parts."""
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
     if not legs:
         return 0.0
@@ -241,7 +241,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first trunk bone named as a head, preferably as nothing else; -1 for none."""
+    """Return the first trunk bone named as a head, preferably as nothing else; -1 without one."""
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
@@ -323,9 +323,9 @@ def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without the face.
 
-    Bones that don't belong to the trunk by name are also left out, as a tail may rise ahead like a
-    scorpion's. So are bones that mark the end of another. If a head only consists of a capture's
-    markers, the nose is the head.
+    Bones that don't belong to the trunk by name are also left out, because a tail may rise ahead
+    like a scorpion's. So are bones that mark the end of another. If a head only consists of a
+    capture's markers, the nose is the head.
     """
     names = figure.names
     trunk = [

@@ -24,9 +24,9 @@ Solvers rely on it."""
 MOST: Final = 0.75
 """Minimum fraction of items that must agree. In a symmetric pose, at least this fraction of the
 joints off the median plane have a twin. At this fraction of a clip's frames, joints are within
-twice `NEAR`, as keys may be missing. At half of the frames they must be within `NEAR`. The foot
-may be farther away in the bone's direction: if baked IK couldn't reach its target, the leg ended
-short of the foot."""
+twice `NEAR`, because keys may be missing. At half of the frames they must be within `NEAR`. The
+foot may be farther away in the bone's direction: if baked IK couldn't reach its target, the leg
+ended short of the foot."""
 
 FLAT: Final = 0.84
 """Minimum ratio of run to rise of a flat foot: 40 degrees off vertical."""
@@ -45,8 +45,8 @@ clavicle has 0.58 to 0.75 of the upper arm's length."""
 COMPARABLE: Final = 0.2
 """Minimum length of an item that counts, relative to the item it is compared with. It applies to
 the second longest finger and the longest. It applies to a last bone and its parent, if the tail
-isn't guessed. It also applies to a limb that locates the trunk and the longest limb, as eyelids
-and lips are shorter."""
+isn't guessed. It also applies to a limb that locates the trunk and the longest limb, because
+eyelids and lips are shorter."""
 
 TIPS_MIN: Final = 4
 """Minimum number of tails that show where legs without feet stand. Importers that guess tails
@@ -57,13 +57,13 @@ SPRAWLING: Final = 6
 bone they form a row."""
 
 LOW: Final = 0.15
-"""Maximum height of a point that still reaches the floor, as a fraction of the figure's height.
-It is also the minimum length of a limb, as ears and fingers are shorter."""
+"""Maximum height of a point that still reaches the floor, as a fraction of the body's height.
+It is also the minimum length of a limb, because ears and fingers are shorter."""
 
 NEAR: Final = 0.05
 """Maximum distance of points that count as coincident. For feet on common ground (in height),
-and for hips of a rig's layers, it is relative to the figure's height. For joints, it is relative
-to the last bone."""
+and for hips of a rig's layers, it is relative to the body's height. For joints, it is relative to
+the last bone."""
 
 UNLIKE: Final = 0.3
 """Minimum relative difference in length of two chains that aren't twins."""
@@ -73,8 +73,8 @@ SURE: Final = 0.85
 
 THICKEST_SOLE: Final = 0.3
 """Maximum height of a foot's lowest joint above the floor, in leg lengths. Ankles of people are
-at about a tenth. They are higher in figures with short legs and thick shoes. The hock of a horse
-is lower, but no flat foot begins there."""
+at about a tenth. They are higher in bodies with short legs and thick shoes. The hock of a horse is
+lower, but no flat foot begins there."""
 
 ASIDE: Final = 0.01
 """Minimum distance of a joint from another joint, or from the median plane, relative to the
@@ -103,7 +103,7 @@ CLIP_SAMPLES: Final = 64
 """Maximum number of frames of a clip to examine."""
 
 SLIGHT: Final = radians(15.0)
-"""Maximum angle at which a joint counts as straight, as flexion in a clip may be noise. Above
+"""Maximum angle at which a joint counts as straight, because flexion in a clip may be noise. Above
 it, a rest pose shows how a limb folds, even if no body folds that way: backward, or mostly
 sideways as in knock-knees. It is also the angle above which bones lead backward."""
 
@@ -129,4 +129,4 @@ ALONG_LIMB: Final = 0.1
 chains such as sleeves hang off."""
 
 LEAST_BONES: Final = 8
-"""Minimum number of bones of one of several figures in an armature."""
+"""Minimum number of bones of one of several bodies in an armature."""
