@@ -18,7 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("addon", "solver/src")
 
-ALLOWED = {10: 273, 15: 36, 20: 4}
+ALLOWED = {10: 270, 15: 36, 20: 4}
 """How many functions may be above a complexity. Lower a number when fewer are; never raise it."""
 
 

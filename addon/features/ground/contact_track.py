@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import inf, sin, sqrt
 
 import bpy
 
@@ -27,6 +28,7 @@ from fabrik_solver.motion.contacts import (
     BALL_HEIGHT,
     FLAT,
     HEEL,
+    MOST_TURN,
     OUTLIERS,
     Contact,
     Part,
@@ -46,9 +48,6 @@ from .track import IN_WORLD, Sample, Track
 SAME = 1e-6
 """How far single precision moves a foot from its recorded location, in leg lengths."""
 
-LEVEL = 0.5
-"""Sine of the largest tilt from the resting angle at which a foot counts as level: 30°."""
-
 
 class ContactTrack:
     """A foot's track, and what follows from it.
@@ -57,10 +56,7 @@ class ContactTrack:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
         kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
-        spans: First and last frame of each contact, throughout which the foot is locked.
-        extents: Frames of heel strike and toe-off of each contact, counted like ``spans``.
-        flats: First and last frame of each foot-flat phase.
-        unders: For each contact, the index in the track of the object below it.
+        extents: Frames of heel strike and toe-off of each contact, counted like ``contacts``.
         grounds: The objects that the track names; None for deleted ones.
         used: The indices of those that were ever below the foot.
         has_ground: Whether any of them was.
@@ -88,9 +84,7 @@ class ContactTrack:
         self.kneels = len(self.contacts) < len(contacts)
         self.grounds = resolve_ground(track.grounds, grounds)
         self.used = {sample.under for sample in track.samples}
-        self.has_ground = bool(self.used - {IN_WORLD})
-        self.unders = [track.samples[(c.first + c.last) // 2].under for c in self.contacts]
-        self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
+        self.has_ground = self.used != {IN_WORLD}
         self.extents = strikes_and_offs(
             self.contacts,
             heel,
@@ -99,8 +93,6 @@ class ContactTrack:
             track.rate,
             length(sub(track.foot.ball, track.foot.heel)),
         )
-        parts = [part for contact in self.contacts for part in contact.parts if part.kind == FLAT]
-        self.flats = [(track.start + part.first, track.start + part.last) for part in parts]
         drifts = floor_drifts(heel, ball, track.leg)
         self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
@@ -109,6 +101,12 @@ class ContactTrack:
             self.standing = self.standing or [knee] * len(knees)
         self.level = quantile(self.standing, 0.5) if self.standing else None
         self._sole: Latest[Sole] = Latest()
+
+    @property
+    def flats(self) -> list[tuple[int, int]]:
+        """First and last frame of each foot-flat phase, in the scene."""
+        start, parts = self.track.start, [part for c in self.contacts for part in c.parts]
+        return [(start + part.first, start + part.last) for part in parts if part.kind == FLAT]
 
     def _contacts(
         self, points: Sequence[Trajectory], turns: Sequence[Quat], thresholds: Thresholds
@@ -217,7 +215,9 @@ class ContactTrack:
         """Return whether a foot is nearly at its resting angle to the floor."""
         foot, up = self.track.foot, self.track.samples[frame].up
         sole = sub(foot.ball, foot.heel)
-        return abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest)) <= LEVEL * length(sole)
+        return abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest)) <= sin(MOST_TURN) * length(
+            sole
+        )
 
     def sole(self, floor: float) -> Sole:
         """Return the sole for a floor at this height above the armature's origin."""
@@ -231,6 +231,12 @@ class ContactTrack:
                 heights[frame] -= drift
         ups = [sample.up for sample in samples]
         return sole_of(foot, self.contacts, heights, ups)
+
+    def is_on_its_ground(self, frame: int) -> bool:
+        """Return whether a foot is above the same object as in the middle of its contact."""
+        number = bisect_right(self.contacts, frame, key=lambda contact: contact.first) - 1
+        contact, samples = self.contacts[number], self.track.samples
+        return samples[frame].under == samples[(contact.first + contact.last) // 2].under
 
     def covers(self, time: float) -> bool:
         """Return whether a time is within the track."""

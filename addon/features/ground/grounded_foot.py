@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
+    ORIGIN,
     Vec,
     add,
     dot,
@@ -23,6 +25,29 @@ from fabrik_solver.motion.planted import Pose
 from ...plan.chain_plan import Aim
 from .probe import Probe
 from .sole import sole_contact
+
+
+class GroundOffset(NamedTuple):
+    """The transform of a foot from the animation's floor to the ground.
+
+    Attributes:
+        shift: The translation.
+        tilt: The rotation vector of the foot.
+        rise: How far the ground is above the animation's floor.
+        influence: How much the ground counts: 0 in a contact without ground below.
+    """
+
+    shift: Vec = ORIGIN
+    tilt: Vec = ORIGIN
+    rise: float = 0.0
+    influence: float = 1.0
+
+    def of(self, foot: Pose) -> Pose:
+        """Return a foot on the ground from its pose on the animation's floor."""
+        turn = foot.turn
+        if self.tilt != ORIGIN:
+            turn = quat_product(shape.turn_of(self.tilt), turn)
+        return Pose(add(foot.place, self.shift), turn)
 
 
 class Foothold(NamedTuple):
@@ -50,15 +75,31 @@ def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> F
         blend: Height up to which the ground counts fully.
         points: The joints above heel and ball, relative to the goal, in the goal's axes.
     """
-    animated, height = pose_of(aim), dot(aim.place, probe.up) - probe.floor
-    weight = shape.influence(height, blend)
-    under = [level(animated, end, probe.up, probe.floor) for end in dict.fromkeys(points)]
-    lying = sole_contact(probe, aim.place, under)
-    if lying is None:
+    animated = pose_of(aim)
+    moved = ground_below(probe, animated, points)
+    if moved is None:
         return Foothold(aim, aim.place)
-    base = add(aim.place, scaled(probe.up, weight * (lying.height - probe.floor - height)))
-    turn = quat_product(shape.turn_of(scaled(lying.tilt, weight)), animated.turn)
-    return Foothold(goal_of(probe, aim, Pose(base, turn)), base, weight * lying.rise)
+    weight = shape.influence(dot(aim.place, probe.up) - probe.floor, blend)
+    foot = blended(animated, moved.of(animated), weight)
+    return Foothold(goal_of(probe, aim, foot), foot.place, weight * moved.rise)
+
+
+def ground_below(probe: Probe, foot: Pose, points: Iterable[Vec]) -> GroundOffset | None:
+    """Return how the ground below moves a foot; None without ground.
+
+    Args:
+        probe: Finds the ground.
+        foot: Its pose on the animation's floor.
+        points: The points of its sole, relative to the goal, in the goal's axes.
+    """
+    ends = [rotate(foot.turn, point) for point in dict.fromkeys(points)]
+    heights = [dot(add(foot.place, end), probe.up) - probe.floor for end in ends]
+    on_floor = [sub(e, scaled(probe.up, high)) for e, high in zip(ends, heights, strict=True)]
+    lying = sole_contact(probe, foot.place, on_floor)
+    if lying is None:
+        return None
+    height = lying.height - dot(foot.place, probe.up)
+    return GroundOffset(scaled(probe.up, height), lying.tilt, lying.rise)
 
 
 def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:
@@ -75,12 +116,6 @@ def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:
 def pose_of(aim: Aim) -> Pose:
     """Return a goal as a pose, without rotation if the goal has none."""
     return Pose(aim.place) if aim.axes is None else Pose(aim.place, quat_of(aim.axes))
-
-
-def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
-    """Return the point on the floor above or below a point of a foot, relative to its goal."""
-    end = rotate(foot.turn, point)
-    return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
 
 
 def blended(animated: Pose, foot: Pose, weight: float) -> Pose:

@@ -52,9 +52,6 @@ from .stances import Stances
 
 Value = TypeVar("Value")
 
-FOLLOW = 9.0 / 60.0
-"""How long before and after a lock the hip follows it, in seconds."""
-
 ALONE = msg(
     "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
     "or disable Move Hip"
@@ -234,7 +231,7 @@ class HipPath(Column[float, BodyMove]):
             SmoothColumn(partial(self._ask, end), rate, shape.CALM, LOOKED) for end in self._ends
         ]
         self._stride = self._lifts[0].stride
-        self._near = self._stride * max(2, round(FOLLOW / LOOKED))
+        self._near = self._stride * max(2, round(2.0 * shape.CALM / LOOKED))
         self._follows: Column[int, Vec | None] = Column(self._follow)
         around = _wider(self._lifts[0].looked(time), self._near)
         clips = [stance.clip for stance in self._feet]

@@ -26,12 +26,9 @@ from fabrik_solver.motion.planted import pivoted
 from fabrik_solver.motion.smoothest import Wish, cubic
 
 from ...plan.chain_plan import Aim
+from .contact_track import SAME
 from .grounded_foot import pose_of
 from .stances import Stances
-
-CHANGED = 5e-5
-"""Mean change of a leg's extension, in leg lengths, above which it no longer counts as animated. A
-gradual change would turn a knee behind its line sideways instead of forward."""
 
 
 class Look(NamedTuple):
@@ -77,9 +74,8 @@ class Knees:
         self._looked = Column(self._look)
         self._changes = Column(self._change)
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
-        self._window = self._path.stride * max(
-            4, round(knee.WINDOW * track.rate / self._path.stride)
-        )
+        stride = self._path.stride
+        self._window = stride * max(4, round(0.25 * ground.STRIDE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
         """Return a foot's goal, eased a little so that the knee moves smoothly.
@@ -109,7 +105,8 @@ class Knees:
         off = knee.aside(far, size)
         wanted = knee.apart(max(0.0, off + self._around(time)), size) - far
         change = ground.averaged(self._changes, time, self._window, self._path.stride)
-        weight = smooth(change / CHANGED) * self.stances.influence(time)
+        # A gradual change would turn a knee behind its line sideways instead of forward.
+        weight = smooth(change / SAME) * self.stances.influence(time)
         gives = weight * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim._replace(place=foot.place), weight

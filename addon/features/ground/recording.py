@@ -18,6 +18,7 @@ from fabrik_solver.core.vectors import (
     rotate,
     sub,
 )
+from fabrik_solver.motion.ground import STRIDE
 from fabrik_solver.motion.sole import Sole
 
 from ...blender import animation
@@ -48,10 +49,6 @@ SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Ground settings that a track depends on. The others only affect contacts, which are found
 later."""
 
-MARGIN = 1.0
-"""How many seconds to record before and after the range: about one stride, so that swings across
-the ends of the range have both their contacts."""
-
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
 
@@ -60,7 +57,8 @@ class TrackRecorder:
 
     Attributes:
         owner: The path of its ground settings.
-        margin: How many frames to record before and after the range, while the foot moves.
+        margin: How many frames to record before and after the range, while the foot moves: a
+            stride, so that swings across the ends of the range have both their contacts.
     """
 
     counts_wholly = False
@@ -71,7 +69,7 @@ class TrackRecorder:
         self.owner = history.owner_path(index, "ground")
         self._armature = armature
         self._index = index
-        self.margin = round(MARGIN * frame_rate(bpy.context.scene))
+        self.margin = round(STRIDE * frame_rate(bpy.context.scene))
         self._start = 0
         self._leg = 0.0
         self._foot = Sole()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -33,12 +32,12 @@ from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbors
+from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
-from .grounded_foot import Foothold, blended, goal_of, level, pose_of
+from .grounded_foot import Foothold, GroundOffset, blended, goal_of, ground_below, pose_of
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
@@ -48,28 +47,9 @@ FASTEST = 25.0
 rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
 foot about twice that."""
 
-STRIDE = 1.0
-"""The assumed duration of a stride, in seconds: a knee bends at least once in it."""
-
-SWING = 0.4 * STRIDE
+SWING = 0.4 * shape.STRIDE
 """The assumed duration of a swing that starts or ends outside the clip, in seconds (Perry, “Gait
 Analysis”, 1992)."""
-
-
-class GroundOffset(NamedTuple):
-    """The transform of a foot from the animation's floor to the ground.
-
-    Attributes:
-        shift: The translation.
-        tilt: The rotation vector of the foot.
-        rise: How far the ground is above the animation's floor.
-        influence: How much the ground counts: 0 in a contact without ground below.
-    """
-
-    shift: Vec = ORIGIN
-    tilt: Vec = ORIGIN
-    rise: float = 0.0
-    influence: float = 1.0
 
 
 class Swing(NamedTuple):
@@ -122,8 +102,6 @@ class FootClip:
         inputs: The other inputs.
         first: The first frame of the clip, or the frame after the last cut before all contacts.
         last: The last frame, or the frame before the first cut after all contacts.
-        spans: First and last frame of each contact.
-        lying: First and last frame of each foot-flat phase.
         firm: The frames in which the foot stands without rolling.
         carrying: The frames in which the foot is on the ground, locked or not.
         flats: The locked pose of the foot on the animation's floor, by frame.
@@ -143,23 +121,14 @@ class FootClip:
         self._bends = Column(self._bend)
         self._gone = Column(self._shares_gone)
         self._standing = Column(self._stands)
-        samples = contact_track.track.samples
-        unders = {
-            frame: under
-            for contact, under in zip(contact_track.contacts, contact_track.unders, strict=True)
-            for frame in range(contact.first, contact.last + 1)
-        }
         self.first, self.last = self._uncut()
-        self.spans = [(contact.first, contact.last) for contact in contact_track.contacts]
-        parts = [part for contact in contact_track.contacts for part in contact.parts]
-        self.lying = [(part.first, part.last) for part in parts if part.kind == FLAT]
         self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
         self.carrying = {f for a, b in contact_track.extents for f in range(a, b + 1)}
         self.planted = Planted(
             contact_track.contacts,
-            lambda frame: samples[frame].under == unders[frame],
+            contact_track.is_on_its_ground,
             self.pose,
-            len(samples),
+            len(contact_track.track.samples),
             self.root,
             contact_track.track.leg,
             inputs.up,
@@ -215,7 +184,7 @@ class FootClip:
         """
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED * rate))
-        ease = stride * max(2, round(strides * STRIDE * rate / stride))
+        ease = stride * max(2, round(strides * shape.STRIDE * rate / stride))
         middle = 0.5 * (self.first + self.last)
         time = max(min(time, max(middle, self.last - ease)), min(middle, self.first + ease))
         return shape.smoothed(axes.__getitem__, time, ease, stride)
@@ -345,11 +314,7 @@ class Stances:
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
         """Return the foot on the ground before any lift over obstacles, and its ground offset."""
         moved = self._moved(time, flat)
-        foot = Pose(add(flat.place, moved.shift), flat.turn)
-        if moved.tilt != ORIGIN:
-            turn = quat_product(shape.turn_of(moved.tilt), flat.turn)
-            foot = foot._replace(turn=turn)
-        return blended(animated, foot, moved.influence), moved
+        return blended(animated, moved.of(flat), moved.influence), moved
 
     def _raise(self, time: float) -> float:
         time = min(max(time, self.clip.first), self.clip.last)
@@ -364,8 +329,7 @@ class Stances:
     def _clear(self, frame: int) -> Wish:
         """Return the least lift of the foot; a flat foot is lifted no higher."""
         frame = self.clip.within(frame)
-        stands = self.clip.planted.around(frame)[1]
-        return shape.lifted(self._lack(frame), frame in self.clip.firm, stands)
+        return shape.lifted(self._lack(frame), frame in self.clip.firm)
 
     def _lack(self, frame: int) -> float:
         """Return how far the foot has to be lifted."""
@@ -399,18 +363,17 @@ class Stances:
 
     def stands(self, time: float) -> float:
         """Return 1 in a contact, less near it, and 0 where the lock has no influence."""
-        return self._near(time, self.clip.spans)
+        return self._near(time, self.clip.planted.spans)
 
     def lies(self, time: float) -> float:
         """Return 1 in a foot-flat phase, less near it, and 0 where the lock has no influence."""
-        return self._near(time, self.clip.lying)
+        return self._near(time, self.clip.planted.lying)
 
-    def _near(self, time: float, spans: list[tuple[int, int]]) -> float:
-        """Return 1 within a span of frames, falling to 0 over the time of the lock."""
+    def _near(self, time: float, spans: list[Span]) -> float:
         far = self.clip.inputs.lock_time * self.clip.contact_track.track.rate
-        number = bisect_right(spans, time, key=lambda span: span[0])
-        beside = [max(0.0, time - spans[number - 1][1])] if number > 0 else []
-        beside += [spans[number][0] - time] if number < len(spans) else []
+        previous, following = neighbors(spans, begun(spans, time))
+        beside = [max(0.0, time - previous[1])] if previous else []
+        beside += [following[0] - time] if following else []
         nearest = min(beside, default=far)
         return 1.0 if nearest == 0.0 else 1.0 - smooth(nearest / far) if far > 0.0 else 0.0
 
@@ -457,7 +420,7 @@ class Stances:
     def between(self, frames: range) -> tuple[object, ...]:
         """Return all inputs of the foot's path in some scene frames: its contacts and lifts."""
         first, last = frames[0] - self.start, frames[-1] - self.start
-        around, count = self.clip.planted.around, len(self.clip.spans)
+        around, count = self.clip.planted.around, len(self.clip.planted.spans)
         low, high = around(first)[0], around(last)[0] + 1
         state: list[object] = [self._lyings[i] for i in range(max(0, low), min(high + 1, count))]
         state += [self._beyonds[self.clip.first]] if low < 0 else []
@@ -472,7 +435,7 @@ class Stances:
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
-        if not self.clip.spans:
+        if not self.clip.planted.spans:
             return self._airborne(time)
         swing = self._swings[number]
         previous, following = swing.previous, swing.following
@@ -490,7 +453,7 @@ class Stances:
     def _swing(self, number: int) -> Swing:
         """Return a swing by the index of the contact before it, -1 for the first swing."""
         clip, rate = self.clip, self.clip.contact_track.track.rate
-        lock, next_lock = neighbors(clip.spans, number)
+        lock, next_lock = neighbors(clip.planted.spans, number)
         # A swing that the clip cuts short still takes its full time.
         far = max(1, round(SWING * rate))
         first = lock[1] if lock else clip.first
@@ -534,16 +497,14 @@ class Stances:
         None without ground below it. The floor is as high as in the adjacent contact.
         """
         frame = self.clip.within(frame)
-        flat = self.clip.flats[frame]
-        ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
-        points = [level(flat, end, self._up, self.probe.floor) for end in ends]
-        lying = sole_contact(self.probe, flat.place, points)
-        if lying is None:
-            return None
-        number = min(max(self.clip.planted.around(frame)[0], 0), len(self.clip.spans) - 1)
-        drift = self.clip.hover(number)[1] if number >= 0 else 0.0
-        height = lying.height - drift - dot(flat.place, self._up)
-        return GroundOffset(scaled(self._up, height), lying.tilt, lying.rise - drift)
+        sole = self.clip.sole.heel, self.clip.sole.ball
+        moved = ground_below(self.probe, self.clip.flats[frame], sole)
+        number = min(max(self.clip.planted.around(frame)[0], 0), len(self.clip.planted.spans) - 1)
+        if moved is None or number < 0:
+            return moved
+        drift = self.clip.hover(number)[1]
+        shift = sub(moved.shift, scaled(self._up, drift))
+        return moved._replace(shift=shift, rise=moved.rise - drift)
 
     def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
         lying = self._lyings[number]

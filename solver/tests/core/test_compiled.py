@@ -197,7 +197,7 @@ for i in range(60):
     found = {frame: rng.random() for frame in range(10, 30)}
     wishes = [Wish(target, rng.random(), rng.random(), 0.2, 0.6) for target in found.values()]
     print(smoothest(wishes, 9.0), cubic([*found.values()][:4], rng.random()))
-    lifts = [lifted(lack, frame % 7 < 2, frame % 7 < 2) for frame, lack in found.items()]
+    lifts = [lifted(lack, frame % 7 < 2) for frame, lack in found.items()]
     print(smoothest(lifts, 24.0), smoothed(lambda frame: (found[frame],) * 3, 20.3, 3, 1))
     print(pitched((place(), place()), (rng.random(), rng.random()), UP))
 def cast(origin, direction, distance):

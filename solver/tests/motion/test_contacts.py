@@ -19,7 +19,6 @@ from fabrik_solver.motion.contacts import (
     HEEL,
     HEEL_HEIGHT,
     HEEL_SPEED,
-    MOST_DRIFT,
     Contact,
     Thresholds,
     Trajectory,
@@ -206,7 +205,7 @@ def test_foot_that_creeps_on_is_not_held_for_long() -> None:
     contacts = of_point(path)
     assert len(contacts) > 2
     for contact in contacts:
-        assert path[contact.last][0] - path[contact.first][0] <= 2 * MOST_DRIFT * 0.9 + 1e-9
+        assert path[contact.last][0] - path[contact.first][0] <= 2 * HEEL_HEIGHT * 0.9 + 1e-9
     for a, b in itertools.pairwise(contacts):
         assert b.first - a.last >= 2
 
@@ -218,7 +217,7 @@ def test_toes_that_creep_as_the_foot_rolls_off_or_lands_stay_in_one_contact(
 ) -> None:
     """They creep farther than a foot may in the middle of it, but not for long."""
     path = [(max(0.0, 0.28 * (i / rate - 1.5)), 0.0, 0.02) for i in range(int(1.9 * rate))]
-    assert path[-1][0] > 1.5 * MOST_DRIFT
+    assert path[-1][0] > 1.5 * HEEL_HEIGHT
     away = [(path[-1][0] + 0.2, 0.0, 0.3)] * 10
     path = away + path[::-1] if is_before else path + away
     (contact,) = of_point(path, rate, 0.9)

@@ -32,20 +32,16 @@ shares = st.floats(0.01, 0.99)
 vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
 
 
-def over_a_swing(lacks: list[float], rate: float, rolls: int = 0) -> list[float]:
-    """Lifts in a swing, from a flat foot to the next, which rolls for some frames before and after.
-
-    Two frames of each flat foot are at its ends.
-    """
+def over_a_swing(lacks: list[float], rate: float) -> list[float]:
+    """Lifts in a swing, from a flat foot to the next. Two frames of each are at its ends."""
     count = len(lacks)
     flat = [not 1 < i < count - 2 for i in range(count)]
-    stands = [not 1 + rolls < i < count - 2 - rolls for i in range(count)]
-    return smoothest(list(map(lifted, lacks, flat, stands)), (CALM * rate) ** 4)
+    return smoothest(list(map(lifted, lacks, flat)), (CALM * rate) ** 4)
 
 
-@given(st.lists(st.floats(0.0, 2.0), max_size=40), st.integers(0, 3))
-def test_lift_clears_all_that_is_in_the_way(lacks: list[float], rolls: int) -> None:
-    lifts = over_a_swing([0.0, 0.0, 0.0, *lacks, 0.0, 0.0, 0.0], 60.0, rolls)
+@given(st.lists(st.floats(0.0, 2.0), max_size=40))
+def test_lift_clears_all_that_is_in_the_way(lacks: list[float]) -> None:
+    lifts = over_a_swing([0.0, 0.0, 0.0, *lacks, 0.0, 0.0, 0.0], 60.0)
     assert lifts[:2] == lifts[-2:] == [0.0, 0.0]
     assert min(lifts) >= 0.0
     for i, lack in enumerate(lacks, 3):
@@ -74,8 +70,7 @@ def test_a_foot_that_rolls_gives_way_to_an_edge_right_beside_its_contact(is_reve
     """Else it would have to rise in a thirtieth of a second."""
     lacks = [0.15 if 11 <= i <= 13 else 0.0 for i in range(50)]
     rolls, stays = (
-        over_a_swing((part[::-1] if is_reversed else part), 60.0, roll)
-        for part, roll in ((lacks, 8), (lacks[8:], 0))
+        over_a_swing(part[::-1] if is_reversed else part, 60.0) for part in (lacks, lacks[8:])
     )
     assert max(bends(rolls, 60.0)) < 0.4 * max(bends(stays, 60.0))
 

@@ -140,7 +140,9 @@ def contacts(rig: bpy.types.Object, side: str) -> list[tuple[int, int]]:
     """Return the frame ranges of the detected contacts of a foot, as far as the scene goes."""
     name = next(item.name for item in rig.fabrik.constraints if side in item.name)
     start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
-    spans = [(max(start, first), min(last, end)) for first, last in walk_of(rig, name).spans]
+    walk = walk_of(rig, name)
+    spans = [(c.first + walk.track.start, c.last + walk.track.start) for c in walk.contacts]
+    spans = [(max(start, first), min(last, end)) for first, last in spans]
     return [(first, last) for first, last in spans if first < last]
 
 

@@ -9,13 +9,15 @@ from typing import Generic, TypeVar, cast
 from .easing import smooth
 from .smoothest import Wish, cubic, smoothest
 
-SEEN, SPAN = 6.0, 2.5
-"""A curve considers wishes this far before and after a span; the second value is half the length
-of a span. The unit is the time that the curve takes to follow. Spans overlap by half."""
+SEEN = 5.0
+"""Half the length of a curve's spans, which overlap by half, and how far before and after a span
+wishes count. The unit is the time that the curve takes to follow."""
 
-LOOKED, FINE = 1.0 / 60.0, 1.0 / 240.0
-"""The time between examined frames, in seconds. At usual frame rates, the second value examines
-all frames."""
+LOOKED = 1.0 / 60.0
+"""The time between examined frames, in seconds."""
+
+FINE = 0.25 * LOOKED
+"""The same for curves that examine all frames, at usual frame rates."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -71,7 +73,7 @@ class SmoothColumn:
         """
         self.stride = max(1, round(rate * looked))
         rate /= self.stride
-        self._half, self._seen = (max(2, round(span * calm * rate)) for span in (SPAN, SEEN))
+        self._half = max(2, round(SEEN * calm * rate))
         self._stiffness = (calm * rate) ** 4
         self.asked = Column(ask)
         self._spans: Column[int, list[float]] = Column(self._span)
@@ -107,8 +109,7 @@ class SmoothColumn:
 
     def _nodes(self, span: int) -> range:
         """Return the nodes that affect a span."""
-        far = self._half + self._seen
-        return range(span * self._half - far, span * self._half + far + 1)
+        return range((span - 2) * self._half, (span + 2) * self._half + 1)
 
     def _span(self, span: int) -> list[float]:
         asked = [self.asked[self.stride * node] for node in self._nodes(span)]

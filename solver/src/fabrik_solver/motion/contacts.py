@@ -31,22 +31,17 @@ HURRY: Final = 0.055
 passes over the floor faster than in a walk, and in less time."""
 
 WINDOW: Final = 1.0 / 30.0
-"""The time before and after a frame over which speed is measured, in seconds: captures jitter."""
+"""The time before and after a frame over which speed is measured, in seconds: captures jitter. No
+phase is shorter."""
 
 OUTLIERS: Final = 0.05
 """The fraction of frames that may be below the lowest position: captures have outliers."""
 
-GAP: Final = 0.05
-"""The longest gap in a contact that is ignored, in seconds."""
-
 QUICKEST: Final = 0.1
 """The shortest time between two contacts of a foot, in seconds."""
 
-SHORTEST: Final = 0.03
-"""The shortest phase, in seconds."""
-
-MOST_DRIFT: Final = 0.06
-"""How far a foot may creep during a contact, in leg lengths."""
+GAP: Final = 0.5 * QUICKEST
+"""The longest gap in a contact that is ignored, in seconds."""
 
 MOST_TURN: Final = 0.35
 """How far a foot may turn while it is flat, in radians."""
@@ -56,6 +51,9 @@ FOOT: Final = 2.0
 between the joints above heel and ball."""
 
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
+
+KINDS = {(True, True): FLAT, (True, False): HEEL, (False, True): BALL, (False, False): ""}
+"""The part of the sole that stands, if the heel, the ball, both, or neither does."""
 
 
 class Thresholds(NamedTuple):
@@ -139,7 +137,7 @@ def contacts_of(
     if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
         return []
     hurry = 1.0 if thresholds.speed > 0.0 else _hurry(ball.path, rate, leg)
-    least = round(SHORTEST * rate / hurry)
+    least = round(WINDOW * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
     foot = _lower(heel, ball)
@@ -149,10 +147,7 @@ def contacts_of(
         _standing(point, _low(point.heights, valleys, drifts, leg, high), rate, leg, fast, hurry)
         for point, (fast, high) in ((heel, heel_limits), (ball, ball_limits))
     )
-    kinds = [
-        (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
-        for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
-    ]
+    kinds = [KINDS[on] for on in zip(heel_stands, ball_stands, strict=True)]
     _roll_turned(kinds, turns, least)
     _drop_lone_heels(kinds)
     _join(kinds, round(QUICKEST * rate))
@@ -241,10 +236,10 @@ def _standing(
     or last part, if it is too short for a contact: the foot lands or rolls off there.
     """
     slow = hurry * limit
-    least = round(SHORTEST * rate / hurry)
+    least = round(WINDOW * rate / hurry)
     pairs = zip(_paces(trajectory, rate, hurry), low, strict=True)
     stands = [is_low and speed < slow for speed, is_low in pairs]
-    creep = MOST_DRIFT * leg
+    creep = HEEL_HEIGHT * leg  # It may be as far from its mean as it may be above its lowest place.
     _close(stands, round(GAP * rate))
     for first, last in runs(stands, True):
         stands[first : last + 1] = [False] * (last - first + 1)

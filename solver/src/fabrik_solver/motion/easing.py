@@ -8,7 +8,10 @@ def smooth(x: float) -> float:
 
 
 def smoother(x: float) -> float:
-    """Return a smoothstep with zero slope and curvature at both ends, for minimum jerk."""
+    """Return a smoothstep with zero slope and curvature at both ends, for minimum jerk.
+
+    Source: Flash and Hogan, “The coordination of arm movements”, Journal of Neuroscience 5, 1985.
+    """
     x = min(max(x, 0.0), 1.0)
     return x * x * x * (10.0 - x * (15.0 - 6.0 * x))
 

@@ -21,6 +21,7 @@ from ..core.vectors import (
     scaled,
     unit,
 )
+from .easing import smoother
 
 STILL = -1
 """The ground of a foot that is fixed in world space, or has no ground."""
@@ -129,16 +130,7 @@ def foot_at(
 
 def horizontal_progress(u: float, late: float, early: float) -> float:
     """Return the progress of the horizontal movement at time u, from 0 to 1 (see `Footfall`)."""
-    return eased(min(max((u - late) / (1.0 - late - early), 0.0), 1.0))
-
-
-def eased(u: float) -> float:
-    """Return the minimum-jerk progress at time u, from 0 to 1.
-
-    Velocity and acceleration are 0 at both ends (Flash and Hogan, “The coordination of arm
-    movements”, Journal of Neuroscience 5, 1985).
-    """
-    return u * u * u * (u * (6.0 * u - 15.0) + 10.0)
+    return smoother((u - late) / (1.0 - late - early))
 
 
 def hump(u: float) -> float:

@@ -44,12 +44,12 @@ foot. Such a foot is far to the side."""
 DEEPEST = 0.5
 """How far the hip is lowered at most, in leg lengths."""
 
-CALM = 0.08
-"""How long smoothed values take to follow, in seconds. Oscillations with a period of 2π times this
-are halved."""
+STRIDE = 1.0
+"""The assumed duration of a stride, in seconds: a knee bends at least once in it."""
 
-FIRM = 16.0
-"""How much more firmly a rolling foot keeps to the ground: it comes back in half the time."""
+CALM = 0.5 * STRIDE / (2.0 * pi)
+"""How long smoothed values take to follow, in seconds. Oscillations with a period of 2π times this
+are halved, and a stride has two steps."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -83,15 +83,14 @@ def influence(height: float, blend: float) -> float:
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
-def lifted(lack: float, is_flat: bool, stands: bool) -> Wish:
+def lifted(lack: float, is_flat: bool) -> Wish:
     """Return what a frame requires of a foot's lift over obstacles.
 
     Args:
         lack: How far the foot would be too low, at least 0.
         is_flat: Whether it is flat on the ground, and so is lifted no higher.
-        stands: Whether it is in contact.
     """
-    return Wish(weight=FIRM if stands else 1.0, low=lack, high=lack if is_flat else inf)
+    return Wish(low=lack, high=lack if is_flat else inf)
 
 
 class CarriedLeg(NamedTuple):

@@ -18,11 +18,9 @@ second squared."""
 MOST = 0.01
 """How far an ankle gives way at most, in leg lengths."""
 
-FIRM = 0.98
-"""How much less a flat foot's ankle gives way if its knee is bent."""
-
 LEAST = 0.01
-"""The smallest assumed distance of a knee from its line, in leg lengths."""
+"""The smallest assumed distance of a knee from its line, in leg lengths. It keeps divisors above
+zero."""
 
 ROOM = 0.5
 """The fraction of a leg's spare extension in the animation that locks and the ground may use."""
@@ -33,9 +31,6 @@ angle is 140° (Norkin and White, “Measurement of Joint Motion”)."""
 
 CLEAR = 0.08
 """The distance of a knee from its line above which its bend direction is clear, in leg lengths."""
-
-WINDOW = 0.25
-"""How long before and after a time the knee's path is considered, in seconds."""
 
 
 def aside(apart: float, size: float) -> float:
@@ -94,7 +89,7 @@ def weight(animated: float, solved: float, size: float, lies: float) -> float:
         return 1.0  # A leg without length has no line to be off.
     off = max(animated, solved, LEAST * size)
     gain = 16.0 * off * off / max(size * size - 4.0 * off * off, LEAST * size * size)
-    return gain / (1.0 - FIRM * lies * clear(solved, size)) ** 2
+    return gain / max(LEAST, 1.0 - lies * clear(solved, size)) ** 2
 
 
 def clear(aside: float, size: float) -> float:

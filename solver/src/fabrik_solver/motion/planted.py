@@ -12,7 +12,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import floor, sqrt
+from math import acos, atan2, floor, hypot, sqrt
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -35,7 +36,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .columns import Column
+from .columns import LOOKED, Column
 from .contacts import (
     BALL,
     FLAT,
@@ -47,23 +48,14 @@ from .contacts import (
     median_of,
 )
 from .easing import smooth, smoother
-from .knee import ROOM
+from .knee import MOST, ROOM
 from .smoothest import Wish, cubic, exactly, smoothest
 from .sole import Sole
 
-SOFT = 0.006
-"""The widest range of extension over which the heel starts to rise, in leg lengths."""
-
-MOST_RISE = 0.5
-"""The largest angle by which the heel is raised about the ball, in radians."""
-
-NEWTON, LEAST_GAIN = 4, 0.2
-"""The number of Newton iterations for that angle, and the least gain. The gain is how fast turning
-the foot shortens the leg, as a fraction of the lever arm. From twice the least gain on, the foot
-turns as far as necessary."""
-
-EDGE = 1.0 / 60.0
-"""How long within a lock the velocity at its end is measured, in seconds."""
+LEAST_GAIN = 0.2
+"""The least gain for which a foot turns about its ball. The gain is how fast turning the foot
+shortens the leg, as a fraction of the lever arm. From twice the least gain on, the foot turns as
+far as necessary."""
 
 
 class Pose(NamedTuple):
@@ -99,13 +91,11 @@ class PlantedContact(NamedTuple):
     """The foothold of a contact.
 
     Attributes:
-        contact: The contact.
         anchors: One anchor for each phase.
         base: The mean location of the goal, on flat ground.
         turn: The mean orientation of the foot there.
     """
 
-    contact: Contact
     anchors: tuple[Anchor, ...]
     base: Vec
     turn: Quat
@@ -113,6 +103,8 @@ class PlantedContact(NamedTuple):
 
 Span = tuple[int, int]
 """The first and last frames of a lock."""
+
+START = itemgetter(0)
 
 
 class Blend(NamedTuple):
@@ -166,7 +158,13 @@ def sole_of(
 
 
 class Planted:
-    """A foot at all frames, locked during its contacts."""
+    """A foot at all frames, locked during its contacts.
+
+    Attributes:
+        places: The foothold of each contact.
+        spans: First and last frame of each contact.
+        lying: First and last frame of each foot-flat phase.
+    """
 
     def __init__(
         self,
@@ -203,24 +201,18 @@ class Planted:
         self._blend = blend
         self._rate = rate
         self.places = [self._place(contact, counted) for contact in contacts]
-        self._starts = [contact.first for contact in contacts]
-        self._flats = [
-            anchor
-            for planted in self.places
-            for anchor in planted.anchors
-            if anchor.part.kind == FLAT
-        ]
-        self._flat_starts = [anchor.part.first for anchor in self._flats]
-        spans = [(contact.first, contact.last) for contact in contacts]
-        flats = [(flat.part.first, flat.part.last) for flat in self._flats]
-        self._shifts = Column(partial(self._blend_after, spans, self._moved))
-        self._turns = Column(partial(self._blend_after, spans, self._rolled))
-        self._levels = Column(partial(self._blend_after, flats, self._levelled))
+        anchors = [anchor for planted in self.places for anchor in planted.anchors]
+        self._flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
+        self.spans = [(contact.first, contact.last) for contact in contacts]
+        self.lying = [(flat.part.first, flat.part.last) for flat in self._flats]
+        self._shifts = Column(partial(self._blend_after, self.spans, self._moved))
+        self._turns = Column(partial(self._blend_after, self.spans, self._rolled))
+        self._levels = Column(partial(self._blend_after, self.lying, self._levelled))
 
     def around(self, time: float) -> tuple[int, bool]:
         """Return the index of the last contact that has begun, and whether it still lasts."""
-        number = bisect_right(self._starts, time) - 1
-        return number, number >= 0 and time <= self.places[number].contact.last
+        number = bisect_right(self.spans, time, key=START) - 1
+        return number, number >= 0 and time <= self.spans[number][1]
 
     def at(self, time: float, pose: Pose) -> Pose:
         """Return the pose of a foot, locked or swinging, from its animated pose."""
@@ -251,8 +243,7 @@ class Planted:
 
     def _levelled(self, frame: int) -> Vec:
         """Return the same for a flat foot, before its heel rises to let the leg reach."""
-        number = bisect_right(self._flat_starts, frame) - 1
-        return _between(self._pose(frame).turn, self._flats[number].turn)
+        return _between(self._pose(frame).turn, self._flats[begun(self.lying, frame)].turn)
 
     def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
         """Return a foot whose heel rises if the lock would extend its leg too far.
@@ -264,9 +255,10 @@ class Planted:
         ankle = add(foot.place, rotate(foot.turn, joint))
         stretch = length(sub(root, rotate(pose.turn, joint)))
         root = add(pose.place, root)
-        most = stretch + ROOM * max(0.0, self._size - stretch)
+        room = ROOM * max(0.0, self._size - stretch)
         far = length(sub(root, ankle))
-        excess = _over(far - most, min(SOFT * self._size, most - stretch))
+        # Rounded off over a range as wide as an ankle may give way for its knee.
+        excess = _over(far - stretch - room, min(0.5 * MOST * self._size, room))
         if excess <= 0.0:
             return foot
         return pivoted(foot, root, self._sole, self._up, far - excess)
@@ -317,12 +309,11 @@ class Planted:
 
     def _turn(self, time: float, animated: Quat) -> Quat:
         """Return a locked foot's orientation from its animated orientation."""
-        number = bisect_right(self._flat_starts, time) - 1
-        previous = self._flats[number] if number >= 0 else None
-        if previous is not None and time <= previous.part.last:
-            return previous.turn
         if not self._flats:
             return animated
+        number = begun(self.lying, time)
+        if number >= 0 and time <= self.lying[number][1]:
+            return self._flats[number].turn
         return _turned(animated, self._levels[number].at(time))
 
     def _place(self, contact: Contact, counted: Callable[[int], bool]) -> PlantedContact:
@@ -346,11 +337,11 @@ class Planted:
         flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         if flats:
             longest = max(flats, key=lambda anchor: anchor.part.last - anchor.part.first)
-            return PlantedContact(contact, tuple(anchors), longest.start, longest.turn)
+            return PlantedContact(tuple(anchors), longest.start, longest.turn)
         frames = self._counted(contact.first, contact.last, counted)
         poses = [self._pose(frame) for frame in frames]
         turn = mean_turn([pose.turn for pose in poses])
-        return PlantedContact(contact, tuple(anchors), mean([pose.place for pose in poses]), turn)
+        return PlantedContact(tuple(anchors), mean([pose.place for pose in poses]), turn)
 
     def _lock_heels(self, anchors: list[Anchor], counted: Callable[[int], bool]) -> None:
         """Set where heels stand: as in the adjacent flat phases, or else at their mean."""
@@ -375,8 +366,8 @@ class Planted:
 def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     """Return a foot turned about its ball so that its ankle is at a distance from the hip joint.
 
-    The ball stays in place, as at heel-off in walking. If turning hardly changes the distance, or
-    would exceed `MOST_RISE`, the distance isn't reached.
+    The ball stays in place, as at heel-off in walking. If turning hardly changes the distance, it
+    isn't reached.
 
     Args:
         foot: The foot.
@@ -390,19 +381,23 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     axis = unit(cross(lever, up))
     if axis is None or sole.heel == sole.pivot:
         return foot
-    angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
-    for number in range(NEWTON):
-        to_root = sub(root, add(ball, turned))
-        size = length(to_root)
-        gain = dot(to_root, cross(axis, turned)) / size if size > 0.0 else 0.0
-        if number == 0:
-            if not gain >= least:  # Also true of NaN.
-                return foot
-            apart = size + smooth(gain / least - 1.0) * (apart - size)
-        angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
-        turned = rotate(quat_about(axis, angle), lever)
-    turn = quat_product(quat_about(axis, angle), foot.turn)
-    return Pose(sub(add(ball, turned), rotate(turn, sole.ankle)), turn)
+    ball, distance = sub(joint, lever), length(sub(root, joint))
+    leg = sub(root, ball)
+    along, ahead = dot(leg, lever), dot(leg, cross(axis, lever))
+    least = LEAST_GAIN * length(lever) * distance
+    if not ahead > least:  # Also true of NaN.
+        return foot
+    apart = distance + smooth(ahead / least - 1.0) * (apart - distance)
+    # The law of cosines: along · cos(angle) + ahead · sin(angle) is known.
+    known = 0.5 * (dot(leg, leg) + dot(lever, lever) - apart * apart) / hypot(along, ahead)
+    spin = quat_about(axis, atan2(ahead, along) - acos(min(max(-1.0, known), 1.0)))
+    turn = quat_product(spin, foot.turn)
+    return Pose(sub(add(ball, rotate(spin, lever)), rotate(turn, sole.ankle)), turn)
+
+
+def begun(spans: Sequence[Span], time: float) -> int:
+    """Return the index of the last lock that has begun; -1 before all locks."""
+    return bisect_right(spans, time, key=START) - 1
 
 
 def neighbors(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | None]:
@@ -439,7 +434,7 @@ def blend_of(
 
 def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
     """Return the offset at one end of a lock, and a frame into it, to match its velocity."""
-    near = min(max(1, round(EDGE * rate)), abs(other - frame))
+    near = min(max(1, round(LOOKED * rate)), abs(other - frame))
     here = offset(frame)
     if near == 0:
         return [here, here]

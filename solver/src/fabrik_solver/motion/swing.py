@@ -4,7 +4,8 @@ from math import ceil, inf
 from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, add, dot, length, mix, scaled, sub
-from .footfall import eased, hump
+from .easing import smoother
+from .footfall import hump
 from .foothold import Cast
 
 SAMPLES: Final = 16
@@ -23,7 +24,7 @@ def _time_at(fraction: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if eased(middle) < fraction else (low, middle)
+        low, high = (middle, high) if smoother(middle) < fraction else (low, middle)
     return low
 
 
