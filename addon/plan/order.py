@@ -174,11 +174,12 @@ class Order:
 
     def _refuse_cycles(self) -> None:
         """Ignore switched constraints while they are off; then refuse any remaining cycles."""
+        switched: list[Any] = []
         if self._is_any_off and not self.switched:
             every = [con for constraints in self._native.values() for con, _ in constraints]
-            switched = filter(is_switched, dict.fromkeys(every))
-            self.switched = {(con.id_data, con.path_from_id()) for con in switched}
-        else:
+            switched = [*filter(is_switched, dict.fromkeys(every))]
+        self.switched |= {(con.id_data, con.path_from_id()) for con in switched}
+        if not switched:  # Those that are off may just lack a target.
             self._report_cycles()
 
     def _merge_sharing(self, chains: list[ChainPlan]) -> list[UnitPlan]:

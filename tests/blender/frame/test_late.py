@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import inside
 import pytest
 import rigs
 from mathutils import Vector
@@ -423,6 +424,26 @@ def test_a_muted_constraint_that_would_make_a_cycle_is_not_said_to_be_late() -> 
     item = rigs.add_constraint(rig, "B2", goal)
     rigs.go(1)
     assert (item.state, item.message) == ("REACHED", "")
+
+
+def test_a_constraint_that_lacks_its_target_does_not_hide_a_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planning began again forever, as if animation might switch it on."""
+    asked: list[object] = []
+
+    def stop(*_arguments: object) -> None:
+        asked.append(None)
+        if len(asked) > 9:
+            raise RecursionError
+
+    inside.count(monkeypatch, "order", stop)
+    rig, goal = rigs.make_chain(3), rigs.make_empty("Goal", (0.5, 0.3, 1.4))
+    goal.parent, goal.parent_type, goal.parent_bone = rig, "BONE", "B2"
+    goal.constraints.new("COPY_LOCATION")
+    item = rigs.add_constraint(rig, "B2", goal)
+    rigs.update()
+    assert "Dependency cycle" in item.message
 
 
 def nodes_of(lead: Lead, ob: bpy.types.Object, socket: str, name: str, value: Any) -> None:
