@@ -10,7 +10,7 @@ from ..blender import animation, dependency_driver
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.rotation import TURNS
-from ..blender.skeleton import Skeleton, skeletons_by_name
+from ..blender.skeleton import Skeleton, skeleton_of, skeletons_by_name
 from ..settings.properties import settings_form
 from .bodies import draw_where_they_act, tie_to_bodies
 from .lookahead import lookahead_of
@@ -93,20 +93,21 @@ def is_orphaned(ob: bpy.types.Object) -> bool:
 
 def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Disturbed]]]:
     """Return the bones with native constraints or drivers that affect the plan."""
-    relevant = {uid: set(bones) for uid, bones in plan.posed.items()}
+    rigs = plan.rigs | {ob.session_uid: skeleton_of(ob) for ob in order.visited if ob.pose}
+    relevant = {uid: set(plan.posed.get(uid, ())) for uid in rigs}
     for uid, bone in order.constrained:
         if uid in relevant and bone >= 0:
             relevant[uid].add(bone)
     for chain in plan.chains:  # Invalid chains don't pose bones, but these may be the cause.
         relevant[chain.rig.uid].update(chain.bones)
     result: list[tuple[Skeleton, list[Disturbed]]] = []
-    for uid, rig in plan.rigs.items():
+    for uid, rig in rigs.items():
         paths = [split_bone_path(path) for path, _ in animation.driven(rig.object)]
         driven = {name for name, channel in paths if channel in TURNS}
         disturbed = [
             Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in driven else "")
             for i in relevant[uid]
-            if i in plan.constrained[uid] or rig.names[i] in driven
+            if i in plan.constrained.of(rig) or rig.names[i] in driven
             for bone in [pose_bones(rig.object)[rig.names[i]]]
         ]
         if disturbed:

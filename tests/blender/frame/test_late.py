@@ -446,6 +446,18 @@ def test_a_constraint_that_lacks_its_target_does_not_hide_a_cycle(
     assert "Dependency cycle" in item.message
 
 
+def test_a_cycle_through_an_armature_without_constraints_of_ours_ends_with_it() -> None:
+    rig, other = rigs.make_chain(3), rigs.make_chain(1, "Other")
+    item = rigs.add_constraint(rig, "B2", other, subtarget="B0")
+    con = other.pose.bones["B0"].constraints.new("COPY_LOCATION")
+    con.target, con.subtarget = rig, "B2"
+    rigs.update()
+    for is_muted in (False, True, False):
+        con.mute = is_muted
+        rigs.update()
+        assert ("Dependency cycle" in item.message) != is_muted
+
+
 def nodes_of(lead: Lead, ob: bpy.types.Object, socket: str, name: str, value: Any) -> None:
     """Give an object geometry nodes that take their shape from an object or a collection."""
     tree = bpy.data.node_groups.new("Nodes", "GeometryNodeTree")
