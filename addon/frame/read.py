@@ -14,8 +14,7 @@ from typing import Any, TypeVar, cast
 
 import bpy
 
-from fabrik_solver import Frame
-from fabrik_solver.core.frames import are_near
+from fabrik_solver import Frame, are_near
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,

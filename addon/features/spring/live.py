@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from fabrik_solver import WHOLE, ChainInput, Frame, frame_in, inverse, mixed
+from fabrik_solver import WHOLE, ChainInput, Frame, are_near, frame_in, inverse, mixed
 from fabrik_solver.core.vectors import length
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.spring import Tail
@@ -126,7 +126,7 @@ def _change(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> _Change
     """Return how a strand's pose differs from the recorded one; None if it doesn't."""
     were, are = _frames_of(recorded), _frames_now(snapshot, chain)
     bones = _bones_now(snapshot, chain, recorded.chain)
-    if bones is None and _are_near(were, are):
+    if bones is None and are_near(were, are, NEAR):
         return None
     return _Change([frame_in(inverse(a), b) for a, b in zip(were, are, strict=True)], bones)
 
@@ -259,17 +259,6 @@ def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> Ch
         if not all([_is_near(*pair) for pair in pairs]):
             return recorded.under(channels)
     return None
-
-
-def _are_near(were: list[Frame], are: list[Frame]) -> bool:
-    """Return whether transforms differ by no more than rounding."""
-    size = max([abs(x) for _, location in were for x in location])
-    return all(
-        [
-            _is_near(was[0], now[0], 0.0) and _is_near(was[1], now[1], size)
-            for was, now in zip(were, are, strict=True)
-        ]
-    )
 
 
 def _is_near(was: Sequence[float], now: Sequence[float], size: float) -> bool:

@@ -21,7 +21,7 @@ from .bones import (
 from .chain import Chain, Goal, Solution, State
 from .continuous import solve_shot
 from .euler import euler_angles
-from .frames import WHOLE, Frame, frame_in, inverse, mixed, point_in
+from .frames import WHOLE, Frame, are_near, frame_in, inverse, mixed, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
 from .locks import LimitedLock, LockedAngles, LockedNumbers
@@ -71,6 +71,7 @@ __all__ = [
     "Stretch",
     "Tip",
     "Written",
+    "are_near",
     "bone_frame",
     "carried_turn",
     "chain_frames",

@@ -75,7 +75,8 @@ def are_near(frames: Sequence[Frame], others: Sequence[Frame], precision: float)
     for _, origin in frames:
         farthest = max(farthest, _largest(origin))
     for (axes, origin), (other_axes, other_origin) in zip(frames, others, strict=True):
-        (x, y, z), (u, v, w) = mat_columns(axes), mat_columns(other_axes)
+        x, y, z = mat_columns(axes)
+        u, v, w = mat_columns(other_axes)
         near = precision * max(_largest(x), max(_largest(y), _largest(z)))
         if not _is_near(origin, other_origin, precision * farthest):
             return False

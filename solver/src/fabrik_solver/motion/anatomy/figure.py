@@ -6,7 +6,6 @@ Z is up. All thresholds are relative to the height of the body or the length of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from itertools import pairwise, product
 from math import dist, floor, hypot
 from statistics import median
@@ -95,12 +94,18 @@ class Names:
             Bones named as something other than a limb carry none.
     """
 
-    def __init__(self, bones: Sequence[RestBone]) -> None:
+    def __init__(self, bones: Sequence[RestBone], is_mirrored: bool = False) -> None:
+        """Understand the names of bones.
+
+        Args:
+            bones: The bones.
+            is_mirrored: Whether left and right are exchanged.
+        """
         self.words = [words_of(bone.name) for bone in bones]
         stems = [stem_and_side(words) for words in self.words]
         self.stems = [stem for stem, _ in stems]
         self.parts = [part_of(words) for words in self.words]
-        self.sides = self._paired_sides([side for _, side in stems])
+        self.sides = self._paired_sides([-side if is_mirrored else side for _, side in stems])
         self.marks = _marks(bones)
         above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
         self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
@@ -116,12 +121,6 @@ class Names:
             side if (stem, -side) in named else 0
             for stem, side in zip(self.stems, sides, strict=True)
         ]
-
-    def mirrored(self) -> Names:
-        """Return the names with left and right exchanged."""
-        other = copy(self)
-        other.sides = [-side for side in self.sides]
-        return other
 
     def _depths(self, bones: Sequence[RestBone]) -> list[int]:
         depths = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]

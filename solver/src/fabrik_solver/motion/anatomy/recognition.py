@@ -182,7 +182,9 @@ def facing(figure: Figure) -> tuple[Figure, list[Limb]]:
         if not _faces_backward(figure, limbs):
             return figure, limbs
         if sum([limb.side * dot(_root(figure.heads, limb), figure.left) for limb in limbs]) > 0.0:
-            figure = Figure(figure.bones, figure.names.mirrored(), figure.body, figure.heads)
+            figure = Figure(
+                figure.bones, Names(figure.bones, is_mirrored=True), figure.body, figure.heads
+            )
         else:
             figure.face(scaled(figure.front, -1.0))  # Bones near the trunk had hidden its left.
     elif figure.evidence:
