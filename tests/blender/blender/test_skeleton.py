@@ -5,7 +5,7 @@ from typing import Any
 
 import bpy
 import pytest
-from rigs import activate, link, make_chain
+from rigs import activate, link, make_armature, make_chain
 
 from addon.blender.skeleton import Skeleton, rest_of
 
@@ -70,3 +70,11 @@ def test_an_edited_armature_does_not_change_what_others_share() -> None:
     edit(edited, CHANGES["tail"])
     known(skeletons[1])
     assert known(skeletons[0]) == present(rig)
+
+
+def test_bones_in_the_same_place_may_have_other_parents() -> None:
+    places = {"A": ((0, 0, 0), (0, 0, 1)), "B": ((0, 1, 0), (0, 1, 1))}
+    rigs = [make_armature({"A": (*places["A"], ""), "B": (*places["B"], b)}) for b in ("A", "")]
+    skeletons = [*map(Skeleton, rigs)]
+    assert [skeleton.parents for skeleton in skeletons] == [[-1, 0], [-1, -1]]
+    assert [*map(known, skeletons)] == [*map(present, rigs)]
