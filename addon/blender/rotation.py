@@ -206,9 +206,6 @@ class PoseChannels:
 
     A column contains a channel's values of all bones. If only a few bones are needed, the values of
     the others are zero.
-
-    Attributes:
-        are_few: Whether columns contain only the values of needed bones.
     """
 
     def __init__(self, bones: bpy.types.bpy_prop_collection, rows: Rows | None = None) -> None:
@@ -222,7 +219,6 @@ class PoseChannels:
         self.buffers: dict[str, array[Any]] = {}
         self._owners: dict[int, Any] = {}
         self._rows: Any = rows if rows is not None and rows.are_few else None
-        self.are_few = self._rows is not None
 
     @cached_property
     def _few_bones(self) -> dict[int, Any]:
@@ -284,8 +280,12 @@ class PoseChannels:
         """Return the values of any bone's rotation channel."""
         return self.numbers(bone, *channel_of(self.mode(bone)))
 
-    def single(self, bone: int) -> tuple[int, Sequence[float], Sequence[float], Sequence[float]]:
-        """Return the rotation mode, rotation, location and scale of a bone not in columns."""
+    def transform(self, bone: int) -> tuple[int, Sequence[float], Sequence[float], Sequence[float]]:
+        """Return the rotation mode of any bone, and its rotation, location and scale."""
+        if self.has(bone):
+            mode, numbers = self.mode(bone), self.numbers
+            rotation = numbers(bone, *channel_of(mode))
+            return mode, rotation, numbers(bone, "location", 3), numbers(bone, "scale", 3)
         owner = self._owner(bone)
         mode = mode_of(owner)
         return mode, getattr(owner, channel_of(mode)[0])[:], owner.location[:], owner.scale[:]

@@ -143,13 +143,7 @@ class SolvedPose:
             mode = channels.mode(bone)
             rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
             return fk.local(bone, rotation)
-        if channels.are_few:
-            mode, values, (x, y, z), (sx, sy, sz) = channels.single(bone)
-        else:
-            mode = channels.mode(bone)
-            values = channels.numbers(bone, *channel_of(mode))
-            x, y, z = channels.numbers(bone, "location", 3)
-            sx, sy, sz = channels.numbers(bone, "scale", 3)
+        mode, values, (x, y, z), (sx, sy, sz) = channels.transform(bone)
         place = ORIGIN if bone in fk.rig.connected else (x, y, z)
         return Local(place, quaternion(mode, values), (sx, sy, sz))
 

@@ -104,11 +104,12 @@ def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Distur
     for uid, rig in rigs.items():
         paths = [split_bone_path(path) for path, _ in animation.driven(rig.object)]
         driven = {name for name, channel in paths if channel in TURNS}
+        constrained = plan.constrained.of(rig)
+        bones = [i for i in relevant[uid] if i in constrained or rig.names[i] in driven]
+        poses = [pose_bones(rig.object)[rig.names[i]] for i in bones]
         disturbed = [
             Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in driven else "")
-            for i in relevant[uid]
-            if i in plan.constrained.of(rig) or rig.names[i] in driven
-            for bone in [pose_bones(rig.object)[rig.names[i]]]
+            for bone in poses
         ]
         if disturbed:
             result.append((rig, disturbed))

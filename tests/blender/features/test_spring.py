@@ -1781,8 +1781,8 @@ def test_a_setting_that_is_dragged_shows_at_once(frame, name, value):
     assert off < (1e-4 if frame == 12 else 0.1), off
 
 
-def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
-    """An edit gives up what isn't done, of which nothing is stored."""
+def make_repeated_in_slices(monkeypatch):
+    """A simulated tail, and the module that repeats simulations, frame by frame now."""
     from importlib import import_module
 
     rig = make_tail()
@@ -1792,6 +1792,12 @@ def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
     operators = import_module(f"{root}.features.simulation.operators")
     monkeypatch.setattr(operators, "MIN_SLICE", 0.0)
     simulate(rig)
+    return rig, operators
+
+
+def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
+    """An edit gives up what isn't done, of which nothing is stored."""
+    rig, operators = make_repeated_in_slices(monkeypatch)
     before, spring = stored(rig), rig.fabrik.constraints[0].spring
     scene, layer = bpy.context.scene, bpy.context.view_layer
     for stiffness in (0.3, 0.4):
@@ -1806,15 +1812,7 @@ def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
 
 
 def test_the_status_bar_is_left_to_others_unless_it_shows_progress(monkeypatch):
-    from importlib import import_module
-
-    rig = make_tail()
-    swing_head(rig)
-    add_spring(rig, "T0", gravity=9.81)
-    root = type(rig.fabrik).__module__.split(".settings.")[0]
-    operators = import_module(f"{root}.features.simulation.operators")
-    monkeypatch.setattr(operators, "MIN_SLICE", 0.0)
-    simulate(rig)
+    rig, operators = make_repeated_in_slices(monkeypatch)
     set_to = []
     context = SimpleNamespace(workspace=SimpleNamespace(status_text_set=set_to.append))
     monkeypatch.setattr(operators, "bpy", SimpleNamespace(context=context, app=bpy.app))
