@@ -49,7 +49,8 @@ def _parser() -> _Parser:
         description=(
             "Bake the FABRIK IK constraints of a file to keys, and verify the result by playing "
             "the range back. The exit code is 0 if the result matches, 1 if it does not, and 2 "
-            "if the arguments or the file are invalid. The new file is only kept if it is 0."
+            "if the arguments or the file are invalid. The new file is kept only if the exit code "
+            "is 0."
         ),
     )
     add = parser.add_argument
