@@ -379,10 +379,9 @@ class WholeBodyDrag:
         roles, is_dragged = self._roles, self._is_dragged
         upright = PERSON_UPRIGHT if roles.posture else UPRIGHT
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
-        if is_dragged(*roles.feet):
-            yield roles.chest, UPRIGHT.chest
+        if is_dragged(roles.hips, *roles.feet):
+            yield roles.chest, (UPRIGHT if is_dragged(*roles.feet) else upright).chest
         if is_dragged(roles.hips):
-            yield roles.chest, upright.chest
             yield roles.hips, upright.pelvis
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
         for arm in roles.arms:
