@@ -211,7 +211,7 @@ class Planted:
 
     def around(self, time: float) -> tuple[int, bool]:
         """Return the index of the last contact that has begun, and whether it still lasts."""
-        number = bisect_right(self.spans, time, key=START) - 1
+        number = begun(self.spans, time)
         return number, number >= 0 and time <= self.spans[number][1]
 
     def at(self, time: float, pose: Pose) -> Pose:
