@@ -34,7 +34,7 @@ class Clip:
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Take the armature: its F-curves are indexed on demand."""
+        """Set the armature; its F-curves are indexed on demand."""
         self.object = armature
         self.is_read = False
         self._found: dict[float, dict[str, Matrix]] = {}

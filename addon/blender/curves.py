@@ -49,7 +49,7 @@ class Curves:
             index in it.
         rows: The bones of these channels.
         settings: For each setting of constraints, tuples of a constraint's index and the data path.
-        layer: The offset layer at the last refresh; None without one.
+        layer: The offset layer at the last refresh, or None if there is none.
         base: The number of collections below the layer.
         offsets: For each data path with F-curves in the layer, the default of the property.
         is_plain: Whether each action has a single collection at most.

@@ -63,7 +63,7 @@ def constraint_point(con: Any) -> Point | None:
 
 
 def space_point(con: Any) -> Point | None:
-    """Return the object or bone whose space a constraint uses; None without one."""
+    """Return the object or bone whose space a constraint uses, or None if there is none."""
     if CUSTOM not in (con.owner_space, con.target_space):
         return None
     return target_point(con.space_object, con.space_subtarget)

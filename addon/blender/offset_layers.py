@@ -53,7 +53,7 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 
 
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer that takes an object's keys; None without one.
+    """Return the offset layer that takes an object's keys, or None if there is none.
 
     Its keys are offsets. Code that reads or writes whole values uses the action below it.
     """

@@ -222,7 +222,7 @@ class ConstrainedBones(dict[int, set[int]]):
     """The bones that have native constraints, by armature, each looked at once."""
 
     def of(self, rig: Skeleton) -> set[int]:
-        """Return those of an armature."""
+        """Return the bones of an armature that have native constraints."""
         bones = self.get(rig.uid)
         if bones is None:
             bones = self[rig.uid] = constrained_bones(rig)

@@ -316,7 +316,7 @@ class RestPose:
     """
 
     def __init__(self, read: Rests, rest_names: Sequence[str], parents: Sequence[str]) -> None:
-        """Compute nothing yet.
+        """Store what was read; everything else is computed on demand.
 
         Args:
             read: What was read.
@@ -511,7 +511,7 @@ class Point:
 
 
 class Landmarks:
-    """Bones of an armature that differ from the others, which just follow their parents."""
+    """The bones of an armature that don't just follow their parents."""
 
     def __init__(self, rig: Skeleton, bones: Iterable[int]) -> None:
         """Mark the bones."""
@@ -519,7 +519,7 @@ class Landmarks:
         self._nearest = {-1: -1} | {bone: bone for bone in bones}
 
     def nearest(self, bone: int) -> int:
-        """Return the lowest landmark at or above a bone; -1 without one.
+        """Return the lowest landmark at or above a bone, or -1 if there is none.
 
         The bones passed on the way are recorded for `Skeleton.has_same_names`.
         """

@@ -181,7 +181,7 @@ def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
 
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
-    """Return the limb on the other side; None without one."""
+    """Return the limb on the other side, or None if there is none."""
     limbs = body_of(armature, limb.bones[-1]).limbs
     for anatomical, candidate in limbs:
         if _controlling(armature, candidate) != limb:
@@ -295,7 +295,7 @@ class Clicks:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
 
     def _index(self, bone: str) -> int:
-        """Return the index of the body's bone that a bone belongs to; -1 without one.
+        """Return the index of the body's bone that a bone belongs to, or -1 if there is none.
 
         For a control without such a bone, its parents are tried.
         """
@@ -351,7 +351,7 @@ class Clicks:
         return self._below.get(index, [])
 
     def _beside(self, index: int) -> int:
-        """Return the bone of the body next to a helper; -1 without one.
+        """Return the bone of the body next to a helper, or -1 if there is none.
 
         A helper on the trunk belongs to the trunk. A helper farther away than poles usually are has
         no neighbor.

@@ -186,7 +186,7 @@ def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
 
 
 def is_linked(armature: bpy.types.Object) -> bool:
-    """Return whether the bones of an armature can't store anything."""
+    """Return whether an armature's data is linked, so that its bones can't store anything."""
     return not cast("bpy.types.Armature", armature.data).is_editable
 
 
@@ -211,7 +211,7 @@ def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
 
 
 def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
-    """Return the stored axis about which the joint above a bone flexes; None without one.
+    """Return the stored axis about which the joint above a bone flexes, or None if there is none.
 
     It is a unit vector in the bone's rest space.
     """
@@ -275,7 +275,7 @@ class _Joint:
         uses: How chains use the joints of the armature.
         before: The vector from the parent's joint to this joint at rest, in armature space.
         after: The vector from this joint to the end of its bone.
-        end_bone: The child that begins at that end; None without one.
+        end_bone: The child that begins at that end, or None if there is none.
     """
 
     armature: bpy.types.Object
@@ -340,7 +340,7 @@ class _Joint:
 
     @property
     def to(self) -> Vector | None:
-        """The direction to which its body flexes it, in armature space; None if unknown."""
+        """The direction in which it flexes by the anatomy, in armature space; None if unknown."""
         if self._place is None:
             return None
         limb, k = self._place
@@ -353,7 +353,7 @@ class _Joint:
 
     @cached_property
     def _twin(self) -> _Joint | None:
-        """The joint of the limb on the other side; None without a single one."""
+        """The joint of the limb on the other side; None unless there is exactly one."""
         body, names = self.body, self.body.names
         bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
         limbs = body.anatomy.limbs
@@ -500,7 +500,7 @@ class _Channel(NamedTuple):
 def _sampled(
     armature: bpy.types.Object, channels: Sequence[_Channel], everywhere: bool
 ) -> Iterable[list[Any]]:
-    """Yield the values of channels at frames of clips with keys of the first one.
+    """Yield the values of channels at frames where clips have keys of the first channel.
 
     The frames are evenly chosen.
     """

@@ -165,8 +165,8 @@ def has_toes(limb: PosedLimb) -> bool:
 def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
     """Return the height of the floor of the rest pose, in armature space.
 
-    If the leg ends in the air, it is the origin as well. Feet that aren't part of the leg, because
-    they follow controls, then stand there.
+    A leg may end above the floor because its foot follows a control instead. The floor is then at
+    the origin.
     """
     joints: list[float] = []
     ends: list[float] = []

@@ -30,7 +30,8 @@ class PosedLimb(NamedTuple):
         bend: Its bend direction when it is straight; None if undefined.
         bend_to_hand: The bend direction of the bones before the hand, if the tip is the hand's
             tail.
-        foot: The bone that is both its foot and its target, and follows the goal; -1 without one.
+        foot: The bone that is both its foot and its target, and follows the goal, or -1 if there is
+            none.
     """
 
     rig: Skeleton
@@ -115,8 +116,8 @@ def _folded_side(
 ) -> tuple[Vector, tuple[int, ...]] | None:
     """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
-    If it is bent at rest, its joints show the bend direction. ``axes`` holds the stored axis about
-    which each joint between root and tip flexes, if any.
+    If it is bent at rest, its joints show the bend direction. ``stored`` holds the stored axis
+    about which each joint between root and tip flexes, if any.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]

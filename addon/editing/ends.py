@@ -120,7 +120,7 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
 
 
 def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:
-    """Return the bone that was added at the end of a constraint's limb; empty without one."""
+    """Return the bone that was added at the end of a constraint's limb; empty if there is none."""
     if item.bone not in pose_bones(armature):
         return ""
     end = pose_bones(armature)[item.bone]

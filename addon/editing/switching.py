@@ -240,8 +240,9 @@ def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dic
 def snap_ik_controls(armature: bpy.types.Object) -> None:
     """Move a rig's own controls for IK so that limbs now in FK keep their pose in IK.
 
-    Each moves with its original bone as in the rest pose. Then it moves by what that bone misses
-    in IK: a knee's control turns about one axis only, and some controls carry others.
+    Each moves with its original bone as in the rest pose. Then it moves by the remaining error of
+    that bone in IK, because a knee's control turns about one axis only, and some controls carry
+    others.
     """
     bones: Any = pose_bones(armature)
     limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
@@ -265,7 +266,7 @@ def _free_ik_controls(armature: bpy.types.Object, limbs: Iterable[Limb]) -> dict
 def _snap(
     armature: bpy.types.Object, moved: Mapping[str, str], wanted: Mapping[str, Matrix]
 ) -> None:
-    """Move controls until their original bones are where they are wanted, in armature space."""
+    """Move controls until their original bones have the wanted matrices, in armature space."""
     aims = wanted
     for _ in range(SNAPS):
         _follow(armature, moved, aims)

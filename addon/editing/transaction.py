@@ -72,7 +72,7 @@ def all_or_nothing() -> Iterator[None]:
 
 
 def at_the_end(remove: Callable[[], object]) -> None:
-    """Remove data once the running operator has succeeded; immediately without one."""
+    """Remove data once the running operator has succeeded, or at once if none is running."""
     if _now:
         _now[0].removals.append(remove)
     else:
@@ -364,7 +364,7 @@ def _give(owner: Any, state: State) -> None:
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
-    """Set a property that differs. An enum that a driver had set to no item keeps its new one."""
+    """Set a property that differs. An enum that a driver had set to no item keeps its new item."""
     if _plain(getattr(owner, name)) != value:
         with suppress(TypeError):
             setattr(owner, name, value)

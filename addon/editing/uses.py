@@ -87,7 +87,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
 
 
 def _posed_by(group: Any, names: Collection[str]) -> set[str]:
-    """Return the bones of a group's armature that our settings in the group name."""
+    """Return the bones of a group's armature that settings in the group refer to."""
     return {
         text
         for name, text in _strings(group, names)
@@ -114,7 +114,7 @@ def _reads(target: Any, bone: str) -> bool:
 
 
 def _named(struct: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return the bones that a struct's strings name, if one of its pointers is the armature."""
+    """Return the bones named by a struct's strings, if one of its pointers is the armature."""
     named = {text for _, text in _strings(struct, names)}
     pointers = [prop.identifier for prop in struct.bl_rna.properties if prop.type == "POINTER"]
     return named if named and any(getattr(struct, name) == holder for name in pointers) else set()

@@ -51,7 +51,7 @@ class FkPose(NamedTuple):
         rig: The armature.
         rows: The bones whose channels are read at each update.
         settings: The settings of its constraints, in list order.
-        joints: By bone, the native IK settings that serve as joint limits.
+        joints: For each bone, the native IK settings that serve as joint limits.
         locations: The locations of the FK pose, or evaluated ones; three numbers per bone.
         scales: The scales in the same form.
         inputs: The FK rotations of the bones that chains pose, in the channel of their rotation
@@ -135,7 +135,7 @@ class Varying(NamedTuple):
         has_pose: Whether the FK pose or rotation modes are.
         has_channels: Whether other locations, scales or joints to read are.
         settings: The settings that are animated on any constraint.
-        bones: By bone, the paths of animated properties, relative to the bone.
+        bones: For each bone, the paths of animated properties, relative to the bone.
     """
 
     has_pose: bool

@@ -86,7 +86,7 @@ class SolveInput(NamedTuple):
         settings: The settings of the constraint.
         world: The armature's frame, in world space.
         target: The tip's goal, in world space.
-        pole: The pole, in world space; None without one.
+        pole: The pole, in world space, or None if there is none.
         axes: The tip bone's goal orientation, in world space; None if it is free.
         note: A note to report; may be empty.
         motion: The inputs of the motion that poses it, if any.

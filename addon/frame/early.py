@@ -68,12 +68,12 @@ class Early:
     Attributes:
         plan: The plan, if everything that could be solved ahead was tried; else None.
         solved: The result; None if nothing was solved.
-        seen: By goal source, what it read of meshes ahead of the last frame.
+        seen: For each goal source, what it read of meshes ahead of the last frame.
         written: The armatures written ahead.
-        driving: By armature, the values of the properties that drove its settings when the channels
-            last got them (see `Lookahead`).
-        differing: By depsgraph, the armatures that have another pose in it than in the original
-            data.
+        driving: For each armature, the values of the properties that drove its settings when the
+            channels last got them (see `Lookahead`).
+        differing: For each depsgraph, the armatures that have another pose in it than in the
+            original data.
     """
 
     def __init__(self) -> None:
@@ -244,8 +244,7 @@ def compose_cached(
         frame: The frame.
         is_edited: Whether anything was edited since the last evaluation.
 
-    Returns:
-        By armature with cached results, whether its values differ from the last ones.
+    Returns: For each armature with cached results, whether its values differ from the last ones.
     """
     composed: dict[int, bool] = {}
     results: dict[int, list[SolveResult | None]] = {}

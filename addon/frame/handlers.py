@@ -71,7 +71,8 @@ class Events:
         is_inside: Whether a handler is running; nested updates belong to it.
         is_rendering: Whether a render began and hasn't ended. It evaluates its own depsgraph.
         is_undone: Whether the next update follows an undo or redo.
-        replaced: The data-blocks that this replaced, by session UID; None if they are unknown.
+        replaced: The data-blocks that undo or redo replaced, by session UID; None if they are
+            unknown.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
         moved: Names of the objects tagged as moved for it; None if they weren't read.
@@ -146,7 +147,7 @@ def _kinds_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
 
 
 def _keep_data(events: Events, is_frame_change: bool) -> None:
-    """Declare dependencies and keep keys of shots, before keys can end up on another item.
+    """Declare dependencies, and update keys of library overrides before they refer to other items.
 
     Reloading a library and adding a key tag the scene or actions. A render in another thread also
     calls this, while the window reads the data to write.

@@ -40,17 +40,18 @@ class Runs:
     Attributes:
         planner: The planner.
         plan: The plan.
-        readers: By armature, its reader.
-        writers: By armature, its writer.
+        readers: For each armature, its reader.
+        writers: For each armature, its writer.
         units: All units.
         disturbed: The units with chains that Blender's evaluation of the solution may disturb.
         is_solved: Whether an update was solved with the plan.
         overwritten: The channels overwritten for an evaluation.
         meshes: The evaluated meshes from which data was derived.
         played: The playback cache.
-        posed: By armature, its bones that follow something solved, while only bones are posed.
-        remembered: By armature and constraints, designs and results from before an undo.
-        outlived: By armature, its `state_of` before an undo, if it was shown.
+        posed: For each armature, its bones that follow something solved, while only bones are
+            posed.
+        remembered: For each armature and constraints, designs and results from before an undo.
+        outlived: For each armature, its `state_of` before an undo, if it was shown.
     """
 
     def __init__(self) -> None:

@@ -411,9 +411,9 @@ def after_edits_of_others(
 
 
 def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
-    """Evaluate with only these update handlers, as Blender uses none after handlers.
+    """Evaluate with only these update handlers, because Blender calls none inside a handler.
 
-    They see the updates; afterward, these aren't listed.
+    They see the updates, which Blender doesn't list any more afterward.
     """
     pre: list[Any] = bpy.app.handlers.depsgraph_update_pre
     post: list[Any] = bpy.app.handlers.depsgraph_update_post
@@ -443,7 +443,7 @@ class Update(NamedTuple):
         is_played: Whether only the frame changed, and no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
-        replaced: The data-blocks that this replaced, by session UID.
+        replaced: The data-blocks that undo or redo replaced, by session UID.
         is_foreign: Whether Blender doesn't flush its animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
@@ -617,7 +617,7 @@ def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
 
 
 class SeenArmatures(dict[tuple[int, str], set[int]]):
-    """By view layer, the armatures that were solved for it or aren't in it."""
+    """For each view layer, the armatures that were solved for it or aren't in it."""
 
 
 def forget_removed_layers() -> None:

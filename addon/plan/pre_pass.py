@@ -53,7 +53,7 @@ class PrePassBone(UnitPart, ABC):
         is_late: As for chains.
         bones: The posed bones: only the bone, or all those of a body.
         ranges: The posed bones as ranges of indices.
-        root_parent: The parent of the bone; -1 without one.
+        root_parent: The parent of the bone, or -1 if there is none.
         is_layered: Whether an earlier unit also poses the bone.
         is_timed: Whether it depends on the frame itself.
         watched: Further objects that it depends on, besides those of its chains.

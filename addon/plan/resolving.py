@@ -222,7 +222,7 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
 
 
 def _has_passed_on(armature: bpy.types.Object, name: str) -> bool:
-    """Return whether a bone has its name from another one that was renamed as well."""
+    """Return whether a bone's name was that of another bone, which was renamed as well."""
     if pose_bones(armature)[name].fabrik_name in ("", name):
         return False
     stored = stored_names(armature)

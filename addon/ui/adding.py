@@ -120,7 +120,7 @@ def _only(targets: Sequence[Target], active: str) -> tuple[bpy.types.Object | No
 
 
 def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
-    """Ask for Pose Mode and an active bone; `active` is its name in messages."""
+    """Return a message if Pose Mode or an active bone is missing; ``active`` names the bone."""
     reason = armature_refusal(context)
     if reason:
         return reason

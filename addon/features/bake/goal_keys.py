@@ -122,7 +122,7 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
 
 @contextmanager
 def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
-    """Within the block, shift a target or pole in world space, and align it to any axes.
+    """Shift a target or pole in world space within the block, and align it if axes are given.
 
     Raises:
         ProblemError: See `move_to`.
@@ -217,7 +217,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             layer: See `Bake`.
             frames: See `Bake`.
             armature: The armature.
-            feet: By index of the constraint, its `target_channels`.
+            feet: For each constraint, by index, its `target_channels`.
             bones: Channels of bones to key as evaluated.
             error: Maximum distance of a joint of the chains from its live location, in meters.
             switch: Called with False to disable whatever changes the goals, and with True to enable

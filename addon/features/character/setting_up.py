@@ -183,7 +183,7 @@ def _build(
 
 
 def _span(frames: Sequence[float]) -> Span:
-    """Return the frames at which to key the controls, otherwise the current frame."""
+    """Return the frames at which to key the controls, or else the current frame."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     return Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
 

@@ -266,7 +266,7 @@ def _refuse(armature: bpy.types.Object) -> None:
 
 
 def _new_bones(armature: bpy.types.Object) -> list[Handle]:
-    """Return the target bones of the active constraint, the first new one, and of later ones."""
+    """Return the target bones of new constraints, starting with the active one."""
     items: Any = settings(armature).constraints[settings(armature).active_index :]
     return [(item.target, item.subtarget) for item in items if item.subtarget]
 

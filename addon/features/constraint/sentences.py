@@ -90,7 +90,7 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
     Args:
         armature: The armature of the constraint.
         item: The constraint.
-        active: The armature's active bone in Pose Mode; empty without one.
+        active: The armature's active bone in Pose Mode; empty if there is none.
     """
     index = settings(armature).constraints.find(item.name)
     chain = _chain(armature, index)

@@ -159,7 +159,8 @@ class ChainDrag:
 
         Args:
             other: The other drag, which has moved.
-            pairs: By bone of the other drag: this bone, and the reflection to its rest axes.
+            pairs: For each bone of the other drag: this drag's bone, and the reflection to its rest
+                axes.
             turned: Returns a bone's rotation from the reflection, the start rotations of the other
                 bone and of this bone, and the other bone's rotation.
         """

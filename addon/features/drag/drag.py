@@ -180,7 +180,7 @@ def _problem(chain: ChainPlan) -> str:
 def _controls(rig: Skeleton, bones: Collection[int]) -> dict[int, ChainPlan | None]:
     """Return the bones that are moved as targets or poles, not as joints of a body.
 
-    Each has the first working constraint that targets it; None without one.
+    Each has the first working constraint that targets it, or None if there is none.
     """
     controls: dict[int, ChainPlan | None] = {}
     for chain in planner.current().chains:

@@ -214,7 +214,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
 
 
 def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
-    """Return the closest bone above the body that can move; -1 without one."""
+    """Return the closest bone above the body that can move, or -1 if there is none."""
     carriers = body.carriers_of([leg.bones[0] for leg in legs])
     shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]

@@ -81,7 +81,7 @@ class GaitPlan:
         body: The bone that carries the legs; -1 if the armature object does.
         axes: The right, forward and up axes of the body, in armature space.
         head: The rest position of the body, in armature space.
-        rest: The body bone's rest axes; None without one.
+        rest: The body bone's rest axes, or None if there is none.
         legs: Its legs.
         spine: The bones after the body up to the last that carries legs, each with the fraction of
             their length up to its tail.
@@ -136,7 +136,7 @@ class GaitPlan:
 
         Args:
             world: The armature's frame.
-            bone: The body bone's frame, in armature space; None without one.
+            bone: The body bone's frame, in armature space, or None if there is none.
 
         Raises:
             ProblemError: If it has zero scale.

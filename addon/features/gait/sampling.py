@@ -78,7 +78,7 @@ class WalkSampler:
     """Samples a simulated walk for its body and legs, once per snapshot."""
 
     def __init__(self, plan: GaitPlan) -> None:
-        """Take a walk without a problem."""
+        """Set the walk, which has no problem."""
         self.plan = plan
         self._at: ReferenceType[Snapshot] | None = None
         self._sampled: WalkSample | str = ""

@@ -58,7 +58,7 @@ class ContactTrack:
         kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
         extents: Frames of heel strike and toe-off of each contact, counted like ``contacts``.
         grounds: The objects that the track names; None for deleted ones.
-        used: The indices of those that were ever below the foot.
+        used: The indices of the objects that were ever below the foot.
         has_ground: Whether any of them was.
         drifts: For each contact, how far the floor is above its lowest height.
         standing: Heights above the armature's origin in each frame of its contacts, without the
@@ -152,7 +152,7 @@ class ContactTrack:
         ]
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
-        """Return the heights of the ball in contacts, or of the heel if the ball has none.
+        """Return the heights of the ball in contacts, or of the heel if the ball has no contact.
 
         A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down.
         Each contact contributes its median. The second list is for feet that aren't at their

@@ -213,7 +213,7 @@ class HipPath(Column[float, BodyMove]):
         time: float,
         last: HipPath | None,
     ) -> None:
-        """Take the current feet, and the previous path of the same feet.
+        """Set the current feet, and the previous path of the same feet.
 
         Args:
             limits: The settings.

@@ -177,7 +177,7 @@ class Knees:
         return aim if point is None else aim._replace(facing=(point, gate))
 
     def _around(self, time: float) -> float:
-        """Return how much farther off its line easing moves the knee, around a time."""
+        """Return how much easing increases the knee's distance from its line, around a time."""
         stride = self._path.stride
         number = floor(time / stride)
         around = range(number - 1, number + 3)

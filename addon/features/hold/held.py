@@ -386,7 +386,7 @@ def _holding(hold: FabrikHold, holder: FabrikHolder) -> Point | None:
 def _placed_share(
     target: Point | None, records_of: dict[bpy.types.Object, Records]
 ) -> Callable[[float, float], float]:
-    """Return a function of frame: the weight of whatever else moves a target, as the ground does.
+    """Return a function of the frame: the weight of other movers of a target, such as the ground.
 
     The weight is 0 while the target is held. It blends over a quarter of a second on either side,
     so that nothing jumps if the target is elsewhere.

@@ -65,7 +65,7 @@ class Records:
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Take an armature."""
+        """Set the armature."""
         self._armature = armature
 
     def of(self, index: int) -> Sequence[Recorded]:

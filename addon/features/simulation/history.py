@@ -276,7 +276,7 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
-    """Return whether an owner (without one: any part of the armature) is being simulated."""
+    """Return whether an owner is being simulated; if empty, whether any part of the armature is."""
     uid = session_uid(armature)
     return (uid, owner) in _running if owner else any(uid == busy for busy, _ in _running)
 

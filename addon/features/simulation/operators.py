@@ -194,7 +194,7 @@ _edited = 0.0
 
 
 def _note_edit() -> None:
-    """Start the timer of Automatic, and what it repeats anew."""
+    """Restart the timer of Automatic, and the simulation that it repeats."""
     global _edited, _work
     _edited = perf_counter()
     _work = None

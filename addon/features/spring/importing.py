@@ -43,7 +43,7 @@ class _Strand(NamedTuple):
         chain_count: Its number of bones.
         use_tail: Whether it reaches to the tail of its last bone, not the head.
         along: The settings of each bone that moves, as VRM 1.0 names them.
-        center: The bone that is its center; empty without one.
+        center: The bone that is its center; empty if there is none.
         groups: The groups of colliders.
     """
 
@@ -120,7 +120,7 @@ class _Bones:
         self._names = {_stored(bone).get("uuid", ""): bone.name for bone in bones}
 
     def name(self, node: Stored) -> str:
-        """Return the name of a bone; empty without one."""
+        """Return the name of a bone; empty if there is none."""
         uuid = node.get("bone_uuid", "")
         return self._names.get(uuid, "") if uuid else node.get("bone_name", "")
 

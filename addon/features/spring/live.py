@@ -145,7 +145,7 @@ def _simulated_on(
         simulation: The strand.
         recording: What moved it.
         frames: The indices of the first and last frame.
-        change: The change of its pose at the last frame, which comes in since a key.
+        change: The change of its pose at the last frame, which has blended in since a key.
         key: The index of the frame of the key; -inf if there is none.
         still: The settings.
     """
@@ -168,7 +168,7 @@ def _simulated_on(
 def _carried(
     recorded: list[Recorded], change: _Change | None, during: tuple[float, float]
 ) -> list[Recorded]:
-    """Return what moves a strand at some frames, with a change that comes in during some."""
+    """Return what moves a strand at some frames, with a change that blends in over them."""
     if change is None:
         return recorded
     key, last = during

@@ -239,7 +239,7 @@ class SpringSimulation:
     margin = BEYOND
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of its constraint."""
+        """Set the armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "spring")
         self._armature = armature
         self._index = index

@@ -102,18 +102,18 @@ class BoneFacts:
     """The properties of a body's bone that are the same in all poses.
 
     Attributes:
-        carrier: The bone that carries it; -1 without one.
+        carrier: The bone that carries it, or -1 if there is none.
         inherits: Whether it inherits that bone's rotation.
         is_joint: Whether it moves relative to its parent.
         end: The point that is dragged and pinned, in the bone's space.
         bends: Whether it rotates by itself.
-        limit: The limit of its joint; None without one.
+        limit: The limit of its joint, or None if there is none.
         locks: The locked rotation axes.
         flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
             other joints, or if unknown.
         stiffness: The stiffness of its joint.
-        follows: The bone whose swing it shares; -1 without one.
-        part: The part of a person it belongs to; None without one.
+        follows: The bone whose swing it shares, or -1 if there is none.
+        part: The part of a person it belongs to, or None if there is none.
         axes: The front, left and up axes of the standing body, in the bone's axes.
         standing: Its local rotation in the standing pose, relative to rest.
     """

@@ -266,7 +266,7 @@ class WholeBodyDrag:
         ]
 
     def _priced(self, weight: float) -> float:
-        """Return a weight for a person's goal; other bodies reach at any cost."""
+        """Return the weight of a goal of a person; other bodies reach their goals at any cost."""
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:

@@ -281,7 +281,7 @@ class _Refusals(dict[int, str]):
 
 
 def refusal_of(armature: bpy.types.Object) -> str:
-    """Return why an armature's body isn't in the current plan; else, or without a body, empty."""
+    """Return why an armature's body isn't in the current plan; empty if it is, or has none."""
     return part(_Refusals).get(armature.session_uid, "")
 
 

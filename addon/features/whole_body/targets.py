@@ -56,7 +56,7 @@ class PosedChain(NamedTuple):
             tip.
         offset: The frame of the tip in the space of the target; None if the tip is at the target.
         lift: The goal's offset from the target, in world space.
-        pole: The pole target; None without one.
+        pole: The pole target, or None if there is none.
         is_oriented: Whether the last bone copies the target's rotation.
         influence: The influence of the constraint.
         weight: Its weight relative to others.

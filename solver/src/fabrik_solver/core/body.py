@@ -408,7 +408,7 @@ def _layers(values: list[float]) -> list[tuple[float, float]]:
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
-    """Blend two postures; outcomes are the first posture's, otherwise the second's."""
+    """Blend two postures. A chain's outcome is the first posture's, or else the second's."""
     outcomes = [first or second for first, second in zip(a.outcomes, b.outcomes, strict=True)]
     if factor == 1.0:
         return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
@@ -575,7 +575,7 @@ def _landed(
 ) -> tuple[BodyPosture, int]:
     """Solve the whole tree; return its posture and the number of iterations.
 
-    Hands with an orientation weight of at least ``level`` reach with their heads.
+    A hand whose orientation weight is at least ``level`` is placed by its head instead of its tip.
     """
     posture = body.fk()
     frames = body.frames(posture)

@@ -81,7 +81,7 @@ def affected_by(changed: set[int], dependents: dict[int, set[int]]) -> set[int]:
 
     Args:
         changed: The changed bones.
-        dependents: By bone, those whose `FollowingBone.sources` it is one of.
+        dependents: For each bone, the bones that have it in their `FollowingBone.sources`.
     """
     affected, pending = set(changed), list(changed)
     while pending:

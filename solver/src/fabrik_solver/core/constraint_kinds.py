@@ -330,7 +330,7 @@ class ChannelRange:
         return shares
 
     def at(self, shares: list[float], sources: tuple[int, int, int]) -> Vec:
-        """Return the numbers at fractions of the range; each uses that of its source axis."""
+        """Return the value on each axis, at the fraction of the range that its source axis has."""
         x, y, z = sources
         a, b, c = sub(self.most, self.least)
         return add(self.least, (a * shares[x], b * shares[y], c * shares[z]))
@@ -714,7 +714,7 @@ def _shifted(angle: float, near: float) -> float:
 
 
 def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
-    """Return numbers where they are used, otherwise the other numbers."""
+    """Return ``numbers`` on the used axes, and ``otherwise`` on the other axes."""
     use_x, use_y, use_z = used
     x, y, z = numbers
     a, b, c = otherwise

@@ -81,7 +81,7 @@ class Spring:
     )
 
     def __init__(self, goal: WholeBodyGoal, body: Articulation, rotation: Quat | None) -> None:
-        """Take one part of a goal: the location, or the rotation if it isn't None."""
+        """Set up the spring for a goal's location, or for its rotation if that isn't None."""
         self.joint = goal.joint
         self.rank = goal.rank
         self.weight = goal.weight

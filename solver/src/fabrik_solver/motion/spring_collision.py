@@ -57,7 +57,7 @@ class Collider:
         is_plane: bool = False,
         is_inside: bool = False,
     ) -> None:
-        """Take a collider; for a plane, ``end`` is a point straight above its start."""
+        """Set the shape; for a plane, ``end`` is a point straight above its start."""
         self.start = start
         self.end = end
         self.normal = (unit(sub(end, start)) or (0.0, 0.0, 1.0)) if is_plane else end

@@ -146,9 +146,9 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
 
 
 def _all_slides(steps: Steps, path: Sequence[Planar]) -> list[float]:
-    """Return the slides on a path, of its stance phases and of those of the in-place clip.
+    """Return how far feet slide on a path, in its stance phases and those of the in-place clip.
 
-    Otherwise a path would seem better if it mistook feet that it makes slide for swinging feet.
+    Both count, because a path may treat feet as swinging that it makes slide.
     """
     still = stances_of(steps, [STILL] * len(path))
     return slides_of(steps, path, [*stances_of(steps, path), *still])

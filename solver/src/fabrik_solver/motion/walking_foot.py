@@ -92,7 +92,7 @@ class WalkingFoot:
         self.rest()
 
     def rest(self) -> None:
-        """Forget its motion."""
+        """Reset its motion, as for a foot that has just been placed."""
         self.next = None
         self.velocity = self.away = ORIGIN
         self.quiet = 0.0

@@ -56,11 +56,11 @@ class Chain:
             self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of certain parts, from an index on; -1 without one."""
+        """Return the index of the first bone of certain parts, from an index on, or -1."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
-        """Return the index of the bone below the knee or elbow, by name; -1 without one."""
+        """Return the index of the bone below the knee or elbow, by name, or -1 if there is none."""
         for k in range(1, len(self.path)):
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
@@ -70,9 +70,9 @@ class Chain:
         return -1
 
     def _start(self, lower: int) -> int:
-        """Return the start of the bone below a knee or elbow if only its twist bone has its name.
+        """Return the index of the bone below a knee or elbow, whose twist bone may have its name.
 
-        The bone itself then has the name of the whole limb, like the preceding bone.
+        The bone itself then has the name of the whole limb, like the bone before it.
         """
         above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
         is_split = len(above) > 1 and not self.bends(lower)
