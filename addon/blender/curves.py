@@ -86,7 +86,7 @@ class Curves:
         self._room = MOST_KEPT
 
     def refresh(self) -> list[Any]:
-        """Return the F-curve collections, indexed again if they have changed."""
+        """Return the F-curve collections, and index them again if they have changed."""
         data = self._strip or self.object.animation_data
         is_tweaked = data is not None and self._strip is None and data.use_tweak_mode
         self.layer = layer = edited_layer(self.object) if is_tweaked else None

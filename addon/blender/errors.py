@@ -9,7 +9,7 @@ from .messages import COMMA, Message, enumerated, joined, msg
 
 
 class ProblemError(Exception):
-    """An expected error. Its message says what is wrong and what to do."""
+    """An expected error, whose message names the problem and the solution."""
 
     def __init__(self, template: str, /, **values: object) -> None:
         """Create the message as `msg` does, unless the template is a `Message` already."""

@@ -270,7 +270,7 @@ READERS: dict[str, Callable[[Any, Any], Constraint]] = {
     "TRACK_TO": _track_to,
     "TRANSFORM": _transformation,
 }
-"""By the type of a constraint, the function that reads its settings from it and its owner. Armature
+"""For each type of constraint, the function that reads its settings from it and its owner. Armature
 constraints also have targets to read: see `read_armature`."""
 
 

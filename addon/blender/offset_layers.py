@@ -144,7 +144,7 @@ def influence_at(layer: OffsetLayer, frame: float) -> float:
 def combined(
     path: str, lower: list[float], offset: list[float], neutral: list[float], influence: float
 ) -> list[float]:
-    """Return what Blender evaluates from a value and its offset.
+    """Return the value that Blender evaluates for a value below a layer and its offset.
 
     The formulas are those of `nla_combine_value` and `nla_combine_quaternion` (anim_sys.cc).
 

@@ -84,7 +84,7 @@ class Skeleton:
         return self._world_and_inverse[1]
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone in the form of the solver."""
+        """Return the rest pose of a bone in the solver's form."""
         if i not in self._bones:
             self._record_rests([index for index in (i, self.parents[i]) if index >= 0])
             self._bones[i] = self._rest_pose.bone(i)
@@ -167,7 +167,7 @@ class Skeleton:
 
     @property
     def _is_sparse(self) -> bool:
-        """Whether so few bones are recorded that they are checked individually."""
+        """Whether so few bones are recorded that each is checked individually."""
         return len(self._recorded) * SPARSE < len(self.names)
 
     def has_same_names(self) -> bool:
@@ -304,7 +304,7 @@ def _rests_of(armature: bpy.types.Object) -> Rests:
 
 
 class RestPose:
-    """The bones of an armature at rest, shared by all armatures that have the same ones.
+    """The bones of an armature at rest, shared by all armatures with equal rest poses.
 
     Everything comes from what was read, so it stays right while one of them is edited.
 
@@ -332,7 +332,7 @@ class RestPose:
         self._bones: dict[int, Bone] = {}
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone in the form of the solver.
+        """Return the rest pose of a bone in the solver's form.
 
         Raises:
             KeyError: If the data lacks it.
@@ -409,7 +409,7 @@ def _rest_states(bones: Iterable[Any]) -> list[object]:
 
 
 def rest_of(bone: bpy.types.Bone) -> Bone:
-    """Return the rest pose of a bone in the form of the solver."""
+    """Return the rest pose of a bone in the solver's form."""
     return _bone_of(
         bone.matrix_local,
         bone.parent.matrix_local if bone.parent else Matrix.Identity(4),
@@ -443,7 +443,7 @@ def _bone_of(
 
 
 def matrix3(matrix: Matrix) -> Mat3:
-    """Return the upper left 3 × 3 of a matrix in the form of the solver, row by row."""
+    """Return the upper left 3 × 3 of a matrix in the solver's form, row by row."""
     a, b, c = matrix[0], matrix[1], matrix[2]
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
@@ -459,7 +459,7 @@ def upright(matrix: Matrix) -> Quaternion:
 
 
 def vector(values: Vector | Sequence[float]) -> Vec:
-    """Return a vector in the form of the solver."""
+    """Return a vector in the solver's form."""
     return (values[0], values[1], values[2])
 
 

@@ -17,7 +17,7 @@ COLLECTIONS: Final[dict[str, str]] = {
     for prop in bpy.types.BlendData.bl_rna.properties
     if prop.type == "COLLECTION"
 }
-"""By type of data-block, its collection in `bpy.data`."""
+"""The collection in `bpy.data` of each type of data-block."""
 
 FLAGS: Final = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
 """The flags of an update."""

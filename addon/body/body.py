@@ -110,7 +110,7 @@ class Rig(Protocol):
     is_keyed: bool
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return what identifies an armature as this kind of rig, besides its bones."""
+        """Return the features that identify an armature as this kind of rig, besides its bones."""
         ...
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
@@ -171,17 +171,17 @@ class Body:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of its bones."""
+        """The names of the body's bones."""
         return [bone.name for bone in self.bones]
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The indices of its bones by name."""
+        """The indices of the body's bones by name."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
     def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
-        """Its arms and legs, each as recognized and as IK poses it."""
+        """The body's arms and legs, each as recognized and as IK poses it."""
         pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
         return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
 
@@ -270,7 +270,7 @@ class Body:
         return [height - lowest for height in heights]
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
-        """Return the bones that move the body with some legs, topmost first.
+        """Return the bones that move the body together with some legs, topmost first.
 
         The first is the root. The last is the pelvis, or the bone that poses it. If no recognized
         trunk carries the legs, the longest line of bones beside them is used.
@@ -302,7 +302,7 @@ class Body:
 
     @property
     def has_rest_pose(self) -> bool:
-        """Whether it stands in the rest pose, not only at a frame of its animation."""
+        """Whether the body stands in the rest pose, not only at a frame of its animation."""
         return self.frame is None
 
     @property

@@ -104,7 +104,7 @@ def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
-    """Return the limb that a limb's bones copy, if those are a chain; otherwise the limb itself."""
+    """Return the limb that a limb's bones copy, if they copy a chain; otherwise the limb itself."""
     rig = skeleton_of(armature)
     sources = [controller_of(armature, name) for name in limb.bones]
     path = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []

@@ -288,7 +288,7 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How both joints of its pair move in all actions; None if they aren't animated.
+        """How this joint and its twin move in all actions; None if they aren't animated.
 
         The joints of a pair bend as mirror images, so both get the same result. It comes from the
         joints whose clips show how they flex. If they contradict each other, neither counts.
@@ -315,12 +315,12 @@ class _Joint:
 
     @cached_property
     def body(self) -> Body:
-        """The body that it is part of."""
+        """The body that the joint is part of."""
         return body_of(self.armature, self.rig.names[self.bone])
 
     @cached_property
     def _place(self) -> tuple[Limb, int] | None:
-        """The limb in which it is an inner joint, and its index there; None if it isn't."""
+        """The limb in which this is an inner joint, and its index in the limb; None if it isn't."""
         body = self.body
         index = body.index.get(body.meant(self.rig.names[self.bone]), -1)
         return next(
@@ -334,13 +334,13 @@ class _Joint:
 
     @property
     def hinge(self) -> Limb | None:
-        """The limb of which it is the only elbow or knee; None if it isn't."""
+        """The limb of which this is the only elbow or knee; None if there is no such limb."""
         limb, _ = self._place or (None, 0)
         return limb if limb is not None and len(limb.inner_joints) == 1 else None
 
     @property
     def to(self) -> Vector | None:
-        """The direction in which it flexes by the anatomy, in armature space; None if unknown."""
+        """The direction in which anatomy flexes the joint, in armature space; None if unclear."""
         if self._place is None:
             return None
         limb, k = self._place
@@ -380,7 +380,7 @@ class _Joint:
 
     @property
     def bent(self) -> Vector | None:
-        """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
+        """The axis of the joint's bend at rest, in the bone's rest space; None if straight."""
         upper, lower = self.before.normalized(), self.after.normalized()
         axis = cast(Vector, upper.cross(lower))
         is_straight = upper.dot(lower) > IN_LINE or axis.length == 0.0

@@ -1,4 +1,4 @@
-"""A limb as a constraint poses it: its bones, its bend direction, and what ends it."""
+"""A limb as a constraint poses it: its bones, its bend direction, and its end."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class PosedLimb(NamedTuple):
 
     @property
     def is_oriented(self) -> bool:
-        """Whether its goal has an orientation, for a hand or for a foot that is also its target."""
+        """Whether the goal has an orientation, for a hand or for a foot that is also the target."""
         return self.has_hand or self.foot >= 0
 
     @property
     def is_hand_at_tail(self) -> bool:
-        """Whether its tip is the tail of a hand."""
+        """Whether the tip of the limb is the tail of a hand."""
         return self.has_hand and self.tip_bone < 0
 
     @property
     def end(self) -> int:
-        """The bone at its end: the foot, the bone whose head is the tip, or else the last bone."""
+        """The bone at the end: the foot, the bone whose head is the tip, or else the last bone."""
         if self.foot >= 0:
             return self.foot
         return self.tip_bone if self.tip_bone >= 0 else self.bones[-1]

@@ -146,7 +146,7 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 def original_name(bone: str, names: Collection[str]) -> str:
     """Return the bone of the metarig that a bone of the rig belongs to by name.
 
-    A control's name begins with that of its bone. Empty without such a bone.
+    A control's name begins with that of its bone. Empty if there is no such bone.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""

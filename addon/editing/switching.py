@@ -119,7 +119,7 @@ def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
 
 
 def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
-    """Hide the rig's own IK controls of switched limbs: they move nothing, unlike ours."""
+    """Hide the rig's own IK controls of switched limbs, because they no longer move anything."""
     bones: Any = pose_bones(armature)
     for state in states:
         for name in (state.switch, *state.poses, *state.visible):

@@ -395,7 +395,7 @@ def _held(value: Any, kind: str) -> Any:
 
 
 def _give_group(group: Any, state: State) -> None:
-    """Set the differing values of a settings group, and unset those that weren't set."""
+    """Set the values of a settings group to a state, and unset properties that aren't in it."""
     for prop in group.bl_rna.properties:
         name = prop.identifier
         if name in state or _is_set(group, prop):

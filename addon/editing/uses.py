@@ -62,7 +62,7 @@ def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str])
 
 
 def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return the bones of an armature that a data-block refers to, ignoring the bones' own data."""
+    """Return the bones of an armature that a data-block refers to, outside the bones' own data."""
     bones = set(_driving(user, holder, names))
     if not isinstance(user, bpy.types.Object):
         return bones | (_texts(user, names) if user == holder.data else set())
@@ -147,7 +147,7 @@ def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
 def _settings_of(
     user: bpy.types.Object, without: Collection[str]
 ) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield an object's groups of our settings, without the own settings of some bones."""
+    """Yield the groups of our settings on an object, except those that belong to some bones."""
     if user.is_property_set("fabrik"):
         yield from _groups(settings(user), without)
 
@@ -155,7 +155,7 @@ def _settings_of(
 def _groups(
     group: bpy.types.PropertyGroup, without: Collection[str] = ()
 ) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield one of our property groups, and the groups in it, without some bones' own settings."""
+    """Yield one of our property groups and the groups in it, except those of some bones."""
     if isinstance(group, tuple(OF_BONES)) and cast(Any, group).bone in without:
         return
     yield group

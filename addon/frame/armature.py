@@ -276,7 +276,7 @@ class FkReader:
         return self._renewed()
 
     def read_played(self, evaluated: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
-        """Read what the animation changes, if only playback happened since `read`."""
+        """Read the values that the animation changes, if only playback happened since `read`."""
         names = varying.settings
         return self.read(evaluated, channels, varying.has_channels, bool(names), names)
 
@@ -464,17 +464,17 @@ class Evaluated:
 
     @cached_property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
-        """Its pose bones."""
+        """The armature's pose bones."""
         return pose_bones(self.object)
 
     @cached_property
     def set_bones(self) -> bpy.types.bpy_prop_collection[Any]:
-        """Its pose bones with their constraints' settings."""
+        """The armature's pose bones with the settings of their constraints."""
         return self.bones if self.set_by == self.object else pose_bones(self.set_by)
 
     @cached_property
     def channels(self) -> PoseChannels:
-        """The channels of its bones."""
+        """The channels of the armature's bones."""
         return PoseChannels(self.bones, self._rows)
 
     @cached_property

@@ -131,7 +131,7 @@ class ChainUnit(Unit):
         self._posed: ChainPose | None = None
 
     def read(self, scene: SolvedScene) -> SolveInput | None:
-        """Return the inputs of the constraint; None if it is off.
+        """Return the inputs of the constraint; None if the constraint is off.
 
         Raises:
             ProblemError: If the constraint is invalid.
@@ -280,7 +280,7 @@ class ChainUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer has posed some of its bones too."""
+        """Return the chain's report after a layer has posed some of its bones too."""
         inputs = None if self.last is None else cast(SolveInput, self.last.inputs)
         return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
@@ -366,7 +366,7 @@ class ReachingChain(ChainUnit):
     """A chain whose tip reaches for a target with one of the solver's methods."""
 
     def design(self) -> object:
-        """Return what the solution depends on besides its inputs."""
+        """Return further data that the solution depends on, besides inputs."""
         chain, rig, limb = self.plan, self.plan.rig, self.plan.limb
         named = (chain.bones[-1], chain.tip_bone, chain.uneven)
         return (
@@ -441,7 +441,7 @@ class MovedChain(ChainUnit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer has also posed some of its bones, or one above them."""
+        """Return the chain's report after a layer has posed some of its bones, or bones above."""
         plan, measure, last = self.plan, self._motion.measure, self.last
         if self._motion.places_tip or measure is None or last is None:
             return super().beneath(scene, reports, layer)
@@ -462,7 +462,7 @@ class MovedChain(ChainUnit):
         return (_moved(reports[0], inputs, error, is_on, moved_note(layer)),)
 
     def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
-        """Return the solution; bones are only read if it needs them."""
+        """Return the solution; bones are read only if the motion needs them."""
         plan, rotations = self.plan, self._motion.rotations
         if rotations is None or inputs.settings.influence != 1.0:
             return super().solve(scene, inputs)
@@ -514,7 +514,7 @@ def moved_report(
 
 
 def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: str) -> Report:
-    """Return a report with what was measured after a layer, and a note that names the layer."""
+    """Return a report with the measurements after a layer, and a note that names the layer."""
     report = report._replace(error=round(error, 6))
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
         return report

@@ -86,7 +86,7 @@ class Early:
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
     def forget(self) -> None:
-        """Discard what refers to data that undo or redo may have replaced."""
+        """Discard references to data that undo or redo may have replaced."""
         self.__dict__ = Early().__dict__
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
@@ -150,7 +150,7 @@ class Choice(NamedTuple):
     """What to do ahead of an evaluation.
 
     Attributes:
-        snapshot: The armatures to solve, as they will be evaluated; None without any.
+        snapshot: The armatures to solve, as they will be evaluated; None without such armatures.
         is_tried: Whether this covers everything that can be solved ahead.
         unknown: The armatures whose inputs aren't certain yet, or needn't be read, because nothing
             was edited since the frame was last played. Their last result, or the frame's last one,
@@ -163,7 +163,7 @@ class Choice(NamedTuple):
 
 
 def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice:
-    """Return what is worth solving ahead of a coming evaluation.
+    """Return the armatures that are worth solving ahead of a coming evaluation.
 
     Args:
         runs: The session's runs.
@@ -221,7 +221,7 @@ def _replaced(runs: Runs) -> set[int]:
 
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
-    """Return the armatures that are evaluated; the others send no notification."""
+    """Return the armatures that are evaluated; Blender doesn't notify of the others."""
     if coming.graphs is None:
         return rigs
     objects = [(uid, coming.plan.rigs[uid].object) for uid in rigs]

@@ -118,7 +118,7 @@ class Followers:
         world: Frame | None,
         moved: Set[int],
     ) -> dict[int, Frame]:
-        """Read again what may have changed, and return the frames that are still valid, by bone.
+        """Read possible changes again, and return the frames that are still valid, by bone.
 
         Further frames that are computed should be added to these.
 

@@ -141,7 +141,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
 
 
 def _kinds_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
-    """Return which types of data-blocks are tagged, of those that may change more than a pose."""
+    """Return the types of tagged data-blocks, out of those that may change more than a pose."""
     kinds = "SCENE", "ACTION", "ARMATURE"
     return {kind for kind in kinds if any([graph.id_type_updated(kind) for graph in graphs])}
 
@@ -518,7 +518,7 @@ def after_load(_path: str, _unused: object = None) -> None:
 
 @persistent
 def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Restore the FK pose, and note what may outlive undo or redo."""
+    """Restore the FK pose, and note the data that may survive undo or redo."""
     on_restore()
     try:
         part(Runs).before_undo()
@@ -530,7 +530,7 @@ def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 @persistent
 @uncollected
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Forget what undo or redo replaced, and all that was derived from it; an update follows."""
+    """Forget the data that undo or redo replaced, and everything derived from it."""
     runs, replaced = part(Runs), part(BeforeUndo).replaced()
     # Handlers of other add-ons may edit anything before the update.
     if replaced is None or _has_others("undo_post") or _has_others("redo_post"):

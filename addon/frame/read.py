@@ -208,7 +208,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
-        """Return the object to read."""
+        """Return the copy of an object to read: the original or the evaluated one."""
 
     @abstractmethod
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
@@ -228,12 +228,12 @@ class SceneSnapshot(ABC):
         _worlds: Mapping[int, Frame],
         _frames: Mapping[int, Mapping[int, Frame]],
     ) -> bool:
-        """Return whether a depsgraph evaluated what was read ahead (see `ChannelSnapshot`)."""
+        """Return whether a depsgraph evaluated the values that were read ahead."""
         return True
 
 
 class EvaluatedSnapshot(SceneSnapshot):
-    """A snapshot of what a depsgraph evaluated."""
+    """A snapshot of the values that a depsgraph evaluated."""
 
     def __init__(
         self,
@@ -431,7 +431,7 @@ class ChannelSnapshot(SceneSnapshot):
         worlds: Mapping[int, Frame],
         frames: Mapping[int, Mapping[int, Frame]],
     ) -> bool:
-        """Return whether a depsgraph evaluated what was expected.
+        """Return whether a depsgraph evaluated the expected values.
 
         Transforms are compared to single precision, meshes exactly.
 

@@ -73,7 +73,7 @@ class Runs:
         self._cached = 0  # Number of bones in cached results.
 
     def follow(self) -> Plan:
-        """Move to the current plan, keep what is still valid, and return the plan."""
+        """Move to the current plan, keep the results that are still valid, and return the plan."""
         plan, old_plan = self.planner.plan or self.planner.current(), self.plan
         if plan is old_plan:
             return plan
@@ -120,7 +120,7 @@ class Runs:
             self.outlived = {uid: self.state_of(uid) for uid in shown}
 
     def after_undo(self, replaced: Set[int]) -> None:
-        """Discard what became invalid when undo or redo replaced data-blocks, by session UID."""
+        """Discard the data that became invalid when undo or redo replaced data-blocks, by UID."""
         self.remembered = self.results()
         self.played = Played()
         self.posed.clear()
@@ -135,7 +135,7 @@ class Runs:
         return state is not None and state == self.state_of(uid)
 
     def state_of(self, uid: int) -> object | None:
-        """Return what an armature's results depend on besides inputs; None without all results."""
+        """Return the state behind an armature's results, besides inputs; None without results."""
         if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
             return None
         plan = self.writers[uid].plan

@@ -61,7 +61,7 @@ def update(
 
 
 def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
-    """Solve and write what the coming evaluation affects, as far as the inputs are certain.
+    """Solve and write armatures that an evaluation affects, if their inputs are certain.
 
     Args:
         runs: The session's runs.
@@ -219,7 +219,7 @@ def _solved_again(affected: Affected, wrong: set[int], written: Set[int]) -> set
 
 
 def _replayed(affected: Affected, frame: float) -> set[int]:
-    """Return the armatures that show what the same frame showed when it was played before."""
+    """Return the armatures that show the same pose as when the frame was played before."""
     runs = affected.runs
     shown = runs.played.shown[frame]
     same = {
@@ -243,7 +243,7 @@ def _has_same_pose(runs: Runs, uid: int) -> bool:
 
 
 def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
-    """Note what a frame shows of armatures that weren't recognized, for when it is played again."""
+    """Note the shown pose of armatures that weren't recognized, to recognize it in a replay."""
     runs = affected.runs
     shown = runs.played.shown.setdefault(frame, {})
     for uid, digest in _digests(affected, affected.evaluated.keys() - replayed).items():

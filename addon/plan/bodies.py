@@ -43,7 +43,7 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
 
 
 def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
-    """Draw targets at their chains' tips and poles at the bent joints, if these are lifted.
+    """Draw targets at their chains' tips, and poles at the bent joints, if these are lifted.
 
     At their actual location, for example far below a foot on a stair, they would be hard to find.
     """

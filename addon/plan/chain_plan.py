@@ -351,7 +351,7 @@ class OffsetSource(Protocol):
 
     @property
     def controls(self) -> Sequence[Point]:
-        """The bones besides the target that it depends on."""
+        """The bones besides the target that the offset depends on."""
         ...
 
     def offset(self, snapshot: Snapshot, chain: ChainPlan) -> Frame:
@@ -359,7 +359,7 @@ class OffsetSource(Protocol):
         ...
 
     def values(self, chain: ChainPlan) -> tuple[object, ...]:
-        """Return its settings, for comparison."""
+        """Return the settings of the offset, for comparison."""
         ...
 
     def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
@@ -465,27 +465,27 @@ class UnitPlan:
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """The chains that it solves."""
+        """The chains that the unit solves."""
         raise NotImplementedError
 
     @property
     def parts(self) -> Sequence[UnitPart]:
-        """Its parts, each with separate dependencies."""
+        """The parts of the unit, each with separate dependencies."""
         raise NotImplementedError
 
     def needs_by_state(self) -> Sequence[Sequence[Point]]:
-        """Return, for each of its states, the points that must be final before it is solved.
+        """Return, for each state of the unit, the points that must be final before it is solved.
 
         They are in addition to the points that it always needs. Empty for a unit without states.
         """
         return ()
 
     def state_at(self, _time: float) -> int:
-        """Return its state at a frame, if its needs change over time."""
+        """Return the unit's state at a frame, if its needs change over time."""
         return 0
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the objects from which it reads only channels, independent of their parents."""
+        """Return the objects from which the unit reads only channels, but no parents."""
         return ()
 
 
@@ -516,7 +516,7 @@ class UnitPart(UnitPlan):
         return (self,)
 
     def needs(self) -> list[Point]:
-        """Return the points whose transforms must be final before it is solved."""
+        """Return the points whose transforms must be final before this part is solved."""
         raise NotImplementedError
 
 
@@ -620,17 +620,17 @@ class ChainPlan(UnitPart):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it reaches only for its target, and no feature has completed it."""
+        """Whether the chain reaches only for its target, and no feature has completed its plan."""
         sources = (self.goal_source, self.start_source, self.roll)
         return self.kind.reaches and sources == (None, None, None) and not self.watched
 
     @property
     def is_measured_late(self) -> bool:
-        """Whether only Blender's evaluation of the solution shows where its tip and target are."""
+        """Whether only Blender's evaluation of the solution shows where tip and target are."""
         return self.is_disturbed or (self.is_late and self.kind.reaches)
 
     def is_held_at(self, time: float) -> bool:
-        """Return whether something holds its target at a frame, so `goal_source` isn't used."""
+        """Return whether something holds the target at a frame, so `goal_source` isn't used."""
         return self.placed_share(time, 1.0) == 0.0
 
     @property
@@ -645,7 +645,7 @@ class ChainPlan(UnitPart):
         return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
 
     def aimed_at(self) -> Point | None:
-        """Return the source of its goal: its target, or the parent of a foot that is its target."""
+        """Return the source of the goal: the target, or the parent of a foot that is the target."""
         if self.limb.foot < 0:
             return self.target
         parent = self.rig.parents[self.limb.foot]
@@ -657,7 +657,7 @@ class ChainPlan(UnitPart):
         return () if self.roll is None else self.roll.controls
 
     def needs(self) -> list[Point]:
-        """Return the points whose transforms must be final before it is solved."""
+        """Return the points whose transforms must be final before the chain is solved."""
         points = (self.aimed_at(), self.pole, *self.places, *self.controls)
         return [point for point in points if point is not None]
 

@@ -186,7 +186,7 @@ def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
 
 
 def store_name(bone: Any) -> None:
-    """Store a bone's name in it, by which it is found if it is renamed."""
+    """Store a bone's name in the bone, so that it can be found after it is renamed."""
     bone.fabrik_name = bone.name
     part(DeferredWrites).storing.pop(bone.id_data.session_uid, None)
 

@@ -376,7 +376,7 @@ class _DependencyWalk:
         return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
 
     def _knows_object_constraints(self, ob: bpy.types.Object) -> bool:
-        """Return whether all constraints of an object can be computed, and note what they follow.
+        """Return whether all constraints of an object can be computed, and note their dependencies.
 
         Whether each constraint is on is read at each frame.
         """
@@ -405,7 +405,7 @@ class _DependencyWalk:
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
 
     def _knows_constraints(self, node: Node, bone: str) -> bool:
-        """Return whether all constraints of a bone can be computed, and note what they follow."""
+        """Return whether all constraints of a bone can be computed, and note their dependencies."""
         constraints = possible_constraints(pose_bones(node[0])[bone])
         if constraints:
             sources = [source for con in constraints for source in constraint_sources(con)]

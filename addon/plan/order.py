@@ -147,7 +147,7 @@ class Order:
         self._note_late_cycles()
 
     def _find_units(self) -> None:
-        """Find the units, and which units pose the same bones before others."""
+        """Find the units, and for each unit the units that pose some of its bones earlier."""
         chains = [chain for chain in self.chains if not chain.problem]
         self._stack([*self.pre_pass, *self._merge_sharing(chains)])
         layers = [unit for unit in self.units if self.beneath[unit]]

@@ -114,7 +114,7 @@ class ArmaturePlan:
         return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
 
     def outlives(self, replaced: Set[int]) -> bool:
-        """Return whether it is still valid after undo or redo replaced some data-blocks.
+        """Return whether the plan is still valid after undo or redo replaced some data-blocks.
 
         Results of features may refer to anything, so no plan with such results outlives it.
         """

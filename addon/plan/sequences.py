@@ -15,7 +15,7 @@ Needs = Mapping[Unit, set[Unit]]
 
 
 def in_order(units: Sequence[Unit], needs: Needs) -> list[Unit]:
-    """Return units with each after its dependencies, and otherwise in the same order.
+    """Return units in their order, changed only so that each comes after its dependencies.
 
     Raises:
         CycleError: If there is a cycle.

@@ -163,11 +163,11 @@ class Parenting:
     )
 
     def chosen_parent(self) -> Parent:
-        """Return the choice."""
+        """Return the chosen parent."""
         return Parent(self.parent, self.parent_bone)
 
     def draw_parent(self, layout: Any, armature: bpy.types.Object) -> None:
-        """Draw the choice."""
+        """Draw the choice of the parent."""
         layout.prop(self, "parent")
         if self.parent == "BONE":
             layout.prop_search(self, "parent_bone", armature.pose, "bones")

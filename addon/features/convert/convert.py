@@ -170,7 +170,7 @@ def _own_link(bone: Any, con: Any, item: Any) -> Replacement:
 def _convertible(
     armature: bpy.types.Object, indices: Collection[int], notes: list[str]
 ) -> list[int]:
-    """Return the constraints that can be converted, and note why others can't.
+    """Return the constraints that can be converted, and add notes on why others can't.
 
     Raises:
         ProblemError: If none can.

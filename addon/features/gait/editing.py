@@ -41,7 +41,7 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
-    """Return a walk's problem when last resolved; empty if it has none."""
+    """Return the problem that a walk had when last resolved; empty if it had none."""
     plans = plans_of(armature)
     return plans[index].problem if index < len(plans) else ""
 
@@ -161,7 +161,7 @@ def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str
 
 
 def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
-    """Return a sentence about other bones on the ground; else empty."""
+    """Return a sentence about other bones on the ground; otherwise an empty string."""
     walking = {rig.names[i] for i in rig.below({rig.index[leg.bones[0]] for leg in legs})}
     ends = [body.names[i] for i in body.anatomy.standing]
     if not (standing := [name for name in ends if name not in walking]):

@@ -118,7 +118,7 @@ class GaitPlan:
 
     @property
     def path(self) -> str:
-        """The property path of its settings, from the armature object."""
+        """The property path of the walk's settings, from the armature object."""
         return f"fabrik.gaits[{self.index}]"
 
     @property
@@ -128,7 +128,7 @@ class GaitPlan:
 
     @property
     def groups(self) -> list[int]:
-        """The groups of its legs."""
+        """The groups of the walk's legs."""
         return [leg.group for leg in self.legs]
 
     def body_frame(self, world: Frame, bone: Frame | None) -> Frame:

@@ -173,12 +173,12 @@ class WalkGoal:
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return None, because it can't be read ahead."""
+        """Return None, because the goal can't be read ahead."""
         return None
 
     @property
     def replaces_target(self) -> bool:
-        """Whether the walk alone moves the foot."""
+        """Whether the foot is moved by the walk alone."""
         return self.sampler.is_in_full
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:

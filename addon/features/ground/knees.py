@@ -185,14 +185,14 @@ class Knees:
         return cubic(more, time / stride - number)
 
     def _ask(self, frame: int) -> Wish:
-        """Return what a frame wants of the knee: its position and second difference."""
+        """Return what a frame requires of the knee: its position and second difference."""
         stride, looks, look = self._path.stride, self._looked, self._looked[frame]
         bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
         clear = knee.clear(look.animated, self._size)
         return Wish(look.grounded, look.weight, clear * bend, low=0.0)
 
     def _change(self, frame: int) -> float:
-        """Return how much the leg is changed at a frame."""
+        """Return how much the ground changes the leg at a frame, in leg lengths."""
         look = self._looked[frame]
         return knee.change(look.animated, look.grounded, self._size)
 

@@ -340,7 +340,7 @@ def _refuse_placed(several: Sequence[Held]) -> None:
 
 
 def _is_of(chain: ChainPlan, several: Sequence[Held]) -> bool:
-    """Return whether a chain is on, and its target is one of these."""
+    """Return whether a chain is on, and its target is among some held bones or objects."""
     return chain.target is not None and is_on(chain) and _held_of(chain.target) in several
 
 

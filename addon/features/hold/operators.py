@@ -371,7 +371,7 @@ class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
 
 
 class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
-    """Bake what holds move to keys, and remove the holds."""
+    """Bake everything that holds move to keys, and remove the holds."""
 
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"

@@ -233,7 +233,7 @@ def _own_range(armature: bpy.types.Object) -> tuple[int, int] | None:
 
 
 def is_short(armature: bpy.types.Object) -> bool:
-    """Return whether a simulation lacks frames of the scene; those it has stay valid."""
+    """Return whether a simulation lacks frames of the scene; its existing frames stay valid."""
     simulated = shown_range(armature)
     if simulated is None or not armature.is_editable or _own_range(armature) is not None:
         return False
@@ -505,7 +505,7 @@ def check_again() -> None:
 
 @on_invalidate
 def forget_all() -> None:
-    """Forget everything, after load or undo."""
+    """Discard all cached results, after loading a file or undo."""
     _decoded.clear()
     check_again()
     _notify()

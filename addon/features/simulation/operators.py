@@ -243,7 +243,7 @@ _playing = inf
 
 @on_load
 def _forget_file() -> None:
-    """Forget how long the previous file's frames took, and what was being repeated."""
+    """Forget the durations of the previous file's frames, and its repeated simulations."""
     global _playing, _repeating, _work, _has_status
     _playing = _repeating = inf
     _work, _has_status = None, False
@@ -284,7 +284,7 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
 
 
 def _set_status(message: Message | None) -> None:
-    """Show progress in the status bar; None gives back what others show there."""
+    """Show progress in the status bar; None restores the usual status bar."""
     global _has_status
     if message is not None:
         bpy.context.workspace.status_text_set(shown(message))

@@ -56,7 +56,7 @@ class _Strand(NamedTuple):
 
 
 def _stored(block: Any) -> Stored:
-    """Return what the VRM add-on stores in a data-block or bone."""
+    """Return the properties that the VRM add-on stores in a data-block or bone."""
     # From Blender 5.0 on, registered properties are apart from custom ones.
     properties = getattr(block, "bl_system_properties_get", lambda: block)()
     return {} if properties is None else properties.get("vrm_addon_extension", {})

@@ -103,7 +103,7 @@ class _Change(NamedTuple):
     bones: ChainInput | None
 
     def carried(self, recorded: Recorded, share: float) -> Recorded:
-        """Return what moves a strand at any frame, with this fraction of the change applied."""
+        """Return everything that moves a strand at a frame, with part of the change applied."""
         moves = [_share(move, share) for move in self.moves]
         center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
         to_space = inverse(center)
@@ -168,7 +168,7 @@ def _simulated_on(
 def _carried(
     recorded: list[Recorded], change: _Change | None, during: tuple[float, float]
 ) -> list[Recorded]:
-    """Return what moves a strand at some frames, with a change that blends in over them."""
+    """Return everything that moves a strand at some frames, with a change that blends in."""
     if change is None:
         return recorded
     key, last = during

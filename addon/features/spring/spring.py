@@ -45,7 +45,7 @@ class SpringInput(NamedTuple):
 
 
 class _Unpacked(NamedTuple):
-    """A stored strand, what is wrong with it, and the bytes that it was unpacked from."""
+    """A stored strand, its problem, and the bytes from which it was unpacked."""
 
     blob: bytes
     strand: StoredStrand

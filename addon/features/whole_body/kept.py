@@ -154,7 +154,7 @@ class KeptBody(PrePassBone):
         return ["fabrik.whole_body", *[f"fabrik.pins[{pin.number}]" for pin in self.pins]]
 
     def needs(self) -> list[Point]:
-        """Return the needed points: none but the parent of the first bone."""
+        """Return no points, because the body needs only the parent of its first bone."""
         return []
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:

@@ -138,7 +138,7 @@ class MovedControl:
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
-        """Read where it is; ``turns`` is whether it also rotates.
+        """Read where the control is; ``turns`` is whether the control also rotates.
 
         Raises:
             ProblemError: If it can't be moved.
@@ -175,7 +175,7 @@ class MovedControl:
         self._rotation.restore()
 
     def channels(self) -> list[tuple[object, str]]:
-        """Return the channels that moving it changes."""
+        """Return the channels that change when the control moves."""
         names = ["location", *([self._rotation.channel] if self._turns else [])]
         return [(self._owner, name) for name in names]
 

@@ -70,15 +70,15 @@ class Member:
         self.limb_bends: Sequence[RestBend | None] = limb_bends or [None] * len(bones)
 
     def joints(self, frames: Sequence[Frame]) -> list[Vec]:
-        """Return the heads of its bones and its tip, from the frames of the body's bones."""
+        """Return the heads of the chain's bones and its tip, from the frames of the body."""
         return [*[frames[i][1] for i in self.bones], self.tip_at(frames)]
 
     def tip_at(self, frames: Sequence[Frame]) -> Vec:
-        """Return its tip, from the frames of the body's bones."""
+        """Return the tip of the chain, from the frames of the body's bones."""
         return point_in(frames[self.bones[-1]], self.tip)
 
     def length(self, frames: Sequence[Frame]) -> float:
-        """Return its length, from the frames of the body's bones."""
+        """Return the length of the chain, from the frames of the body's bones."""
         return sum([distance_to(a, b) for a, b in pairwise(self.joints(frames))])
 
 
@@ -425,7 +425,7 @@ def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
 def _pose_own_again(
     mixed: BodyPosture, poses: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
 ) -> None:
-    """Let each chain reach once more with its unshared bones, blended by its influence.
+    """Let each chain reach once more with its unshared bones, blended by the chain's influence.
 
     Each starts from the blend of the layers that include it. At full influence these are all
     layers, so its tip is on target whatever the other chains do. With a single layer it already is.

@@ -82,7 +82,7 @@ class Bone:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it inherits its parent's axes unchanged, like nearly every bone."""
+        """Whether the bone inherits its parent's axes unchanged, like nearly every bone."""
         return self.inherit_scale == "FULL" and self.inherit_rotation
 
 

@@ -173,7 +173,7 @@ class CopyScale(Constraint):
 
 @final
 class CopyTransforms(Constraint):
-    """Replaces the frame with the target's, or combines both."""
+    """Replaces the owner's frame with the target's, or combines both."""
 
     def __init__(self, remove_shear: bool, mix: str) -> None:
         """Set up the constraint.

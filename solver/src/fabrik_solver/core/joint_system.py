@@ -48,7 +48,7 @@ class Block:
         self.i += values[2]
 
     def masked(self, rows: Vec, columns: Vec) -> "Block":
-        """Return a copy with its rows and columns scaled."""
+        """Return a copy of the block with its rows and columns scaled."""
         x, y, z = rows
         u, v, w = columns
         other = Block()

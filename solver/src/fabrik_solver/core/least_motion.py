@@ -535,7 +535,7 @@ class Search:
         """Add the stiffness of the joints and of the root to the system.
 
         Returns:
-            How each joint's rotation vector grows about its axes.
+            The change of each joint's rotation vector when rotating about each of the joint's axes.
         """
         system, body = self._system, self.body
         grown: list[Three] = []

@@ -94,7 +94,7 @@ class Posture:
 
     @property
     def has_orientation_error(self) -> bool:
-        """Whether limits keep the tip bone noticeably from its orientation."""
+        """Whether limits keep the tip bone noticeably from its goal orientation."""
         return self.orientation_error > NOTICED
 
     @property

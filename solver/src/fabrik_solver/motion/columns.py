@@ -48,7 +48,7 @@ class Latest(Generic[Value]):
         self._value: Value | None = None
 
     def of(self, key: object, find: Callable[[], Value]) -> Value:
-        """Return the value for a key that stands for its inputs."""
+        """Return the cached value, computed again if the key of its inputs has changed."""
         if self._key is None or self._key != key:
             self._value = find()
             self._key = key

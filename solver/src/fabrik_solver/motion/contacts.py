@@ -87,7 +87,7 @@ class Part(NamedTuple):
 
     Attributes:
         kind: `HEEL`, `FLAT` or `BALL`.
-        first: The frame at which it starts, counted from the track's first.
+        first: The frame at which it starts, counted from the track's first frame.
         last: The frame at which it ends.
     """
 
@@ -107,12 +107,12 @@ class Contact(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The frame at which it starts, counted from the track's first."""
+        """The frame at which the contact starts, counted from the track's first frame."""
         return self.parts[0].first
 
     @property
     def last(self) -> int:
-        """The frame at which it ends."""
+        """The frame at which the contact ends, counted from the track's first frame."""
         return self.parts[-1].last
 
 

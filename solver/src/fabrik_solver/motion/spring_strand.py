@@ -217,7 +217,7 @@ class _Simulation:
         self._instant = instants[0]
 
     def run(self, count: int) -> Generator[float, None, Strand]:
-        """Simulate the first frames, and yield the progress: the others are only inputs."""
+        """Simulate the first frames, and yield the progress; later frames are only inputs."""
         starts = {0, *self._cuts()}
         cuts = sorted(starts & {*range(1, count)})
         gap = 0.0

@@ -306,7 +306,7 @@ class StepPlanner:
         foot.put(fall, aim, substep.grounds)
 
     def _step_at_once(self, substep: Substep, overdue: Sequence[WalkingFoot]) -> None:
-        """Land the feet in the air, then lift those about to leave their reach."""
+        """Land the feet in the air, then lift the feet that are about to be out of reach."""
         for foot in self.feet:
             if foot.next is not None:
                 self._land_early(substep, foot, foot.next)

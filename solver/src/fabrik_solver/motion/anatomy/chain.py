@@ -101,17 +101,17 @@ class Chain:
         return k == len(self.path) - 1 and self.path[k] in self.figure.names.marks
 
     def is_stiff(self) -> bool:
-        """Return whether fewer than two bones bend before its hand or foot."""
+        """Return whether fewer than two bones of the chain bend before the hand or foot."""
         return bool({"FOOT", "HAND"} & {*self.parts[:2]}) or any(
             [is_hand(self.figure, i) for i in self.path[:2]]
         )
 
     def leads_down(self) -> bool:
-        """Return whether it leads down more than sideways."""
+        """Return whether the chain leads down more than sideways."""
         return self.high - self.low > STEEP * self.size
 
     def is_horn(self) -> bool:
-        """Return whether it leads up from the end of the trunk."""
+        """Return whether the chain leads up from the end of the trunk."""
         figure = self.figure
         trunk = [i for i in figure.children.get(self.trunk, ()) if figure.side[i] == 0]
         is_end = not any(figure.children[i] for i in trunk)
@@ -131,7 +131,7 @@ class Chain:
         return 0
 
     def is_flat(self) -> bool:
-        """Return whether it ends with a flat foot."""
+        """Return whether the chain ends with a flat foot."""
         ways = [sub(b, a) for a, b in pairwise(self.heads)]
         last = next((step for step in reversed(ways) if length(step) > 0.0), self.heads[0])
         return hypot(last[0], last[1]) >= FLAT * abs(last[2])

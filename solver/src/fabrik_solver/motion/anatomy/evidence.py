@@ -47,12 +47,12 @@ class Pair:
 
     @property
     def is_low(self) -> bool:
-        """Whether it reaches the ground."""
+        """Whether the pair reaches the ground."""
         return self.lower.low <= LOW * self.figure.height
 
     @property
     def lift(self) -> float:
-        """The height of its end, as a fraction of the height of its start."""
+        """The height of the pair's end, as a fraction of the height of its start."""
         return self.lower.low / self.lower.high if self.lower.high > 0.0 else 0.0
 
 
@@ -306,12 +306,12 @@ def is_above_ankles(ankle: Ankle) -> float:
 
 
 def begins_flat(ankle: Ankle) -> float:
-    """Return 1 if the bone lies flat, like a foot."""
+    """Return 1 if the bone at the joint lies flat, like a foot."""
     return float(ankle.chain.lies_flat(ankle.at))
 
 
 def follows_flat(ankle: Ankle) -> float:
-    """Return 1 if the bone before it lies flat: it is then the toes."""
+    """Return 1 if the bone before the joint lies flat: the next one is then the toes."""
     return float(ankle.chain.lies_flat(ankle.at - 1))
 
 
@@ -326,7 +326,7 @@ def is_long_bone(ankle: Ankle) -> float:
 
 
 def bones_before(ankle: Ankle) -> float:
-    """Return how many joints before it are near the ground: the first of them is the ankle."""
+    """Return how many earlier joints are near the ground: the first of them is the ankle."""
     return float(ankle.earlier)
 
 

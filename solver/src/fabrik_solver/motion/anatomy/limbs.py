@@ -57,7 +57,7 @@ class Limb(NamedTuple):
 
     @property
     def inner_joints(self) -> list[int]:
-        """The bones below its elbow or knee, or below several such joints."""
+        """The bones below the limb's elbow or knee, or below several such joints."""
         return [bone for bone in self.bones[1:] if bone not in self.halves]
 
 
@@ -184,7 +184,7 @@ def _twins(chains: Sequence[Chain]) -> list[Pair]:
 
 
 def _difference(a: Chain, b: Chain) -> float:
-    """Return how different two chains are; negative if they have the same name.
+    """Return how different two chains are; negative if the chains have the same name.
 
     If one hand carries something, chains may be alike only up to the hand. Chains that are entirely
     alike rank first.

@@ -114,7 +114,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
 
 def better_than(anatomy: Anatomy) -> float:
-    """Return the confidence that a better pose must exceed: this one's plus 1 − `SURE`."""
+    """Return the confidence that a better pose must exceed: that of a pose plus 1 − `SURE`."""
     return anatomy.sureness + 1.0 - SURE
 
 
