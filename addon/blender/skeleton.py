@@ -71,7 +71,7 @@ class Skeleton:
             world: The frame of the armature object in world space.
 
         Raises:
-            ProblemError: If it has zero scale, or isn't finite.
+            ProblemError: If the armature has zero scale, or an invalid transform.
         """
         if world != self._world_and_inverse[0]:
             try:

@@ -193,7 +193,7 @@ def use_bones(
         The names of the new bones.
 
     Raises:
-        ChoiceError: If they can't have that parent. Nothing is changed.
+        ChoiceError: If the new bones can't have that parent. Nothing is changed.
     """
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
     parents = (

@@ -52,7 +52,7 @@ def _added(
     """Add bones at the joints of limbs, in armature space, and return their names.
 
     Raises:
-        ProblemError: If that is impossible.
+        ProblemError: If bones can't be added.
     """
     names = {i: limbs[i].end for i in joints}
     if uneditable_problem(armature):
@@ -108,7 +108,7 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
     """Refuse loose feet that no constraint reaches for.
 
     Raises:
-        ProblemError: With their names.
+        ProblemError: If there are any; the message names them.
     """
     feet = [limb.end for limb in limbs if limb.loose and not reaching(armature, limb)]
     if feet:

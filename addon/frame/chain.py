@@ -295,7 +295,7 @@ class ChainUnit(Unit):
 
         Raises:
             ValueError: If an input isn't finite.
-            ArithmeticError: If it overflows.
+            ArithmeticError: If the solution overflows.
         """
 
     def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
@@ -318,7 +318,7 @@ class ChainUnit(Unit):
 
         Raises:
             ValueError: If an input isn't finite.
-            ProblemError: If it stretches and has zero length.
+            ProblemError: If the chain stretches and has zero length.
         """
         chain, chain_input, parent = self.plan, self._given, inputs.parent
         if chain_input is not None and chain_input.parent == parent:

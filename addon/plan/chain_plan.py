@@ -668,7 +668,7 @@ class ChainPlan(UnitPart):
             instead: The alternative that the error message suggests.
 
         Raises:
-            ProblemError: If it is connected to its parent.
+            ProblemError: If the bone is connected to its parent.
         """
         self.more.append(self.rig.slot(LOCATION, self.bones[0]))
         refuse_connected(self.rig, self.bones[0], instead)
@@ -701,7 +701,7 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
         instead: The alternative that the error message suggests.
 
     Raises:
-        ProblemError: If it is connected to its parent.
+        ProblemError: If the bone is connected to its parent.
     """
     if bone in rig.connected and rig.parents[bone] >= 0:
         raise ProblemError(

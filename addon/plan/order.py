@@ -297,7 +297,7 @@ class Order:
         """Return the dependencies of a member.
 
         Raises:
-            RefusedError: If they can't be determined.
+            RefusedError: If the dependencies can't be determined.
         """
         try:
             return self._needs(member, unit)

@@ -106,7 +106,7 @@ class PrePassBone(UnitPart, ABC):
         """Return the inputs of the solution, compared with ``==``; None if the bone is off.
 
         Raises:
-            ProblemError: If it can't be solved.
+            ProblemError: If the bone can't be solved.
         """
         raise NotImplementedError  # Bones with a `batch` are solved by it.
 
@@ -114,7 +114,7 @@ class PrePassBone(UnitPart, ABC):
         """Return the solution of the bone.
 
         Raises:
-            ProblemError: If it has no solution.
+            ProblemError: If there is no solution.
         """
         raise NotImplementedError
 

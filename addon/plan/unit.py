@@ -37,7 +37,7 @@ class Unit(ABC):
         """Return all inputs of the solution, compared with ``==``; None if the unit is off.
 
         Raises:
-            ProblemError: If it can't be solved.
+            ProblemError: If the unit can't be solved.
         """
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Unit(ABC):
         """Return the solution.
 
         Raises:
-            ProblemError: If it has no solution.
+            ProblemError: If there is no solution.
         """
 
     def measured(

@@ -212,7 +212,7 @@ class MakingControls(Parenting, Working):
         """Refuse control bones if bones can't be added to the armature.
 
         Raises:
-            ProblemError: With the reason.
+            ProblemError: If bones can't be added; the message says why.
         """
         if self.controls == "BONE":
             refuse_uneditable(armature)

@@ -70,7 +70,7 @@ class Working(Refusing):
         """Do the work, and return a report; empty if there was nothing to do.
 
         Raises:
-            ProblemError: If it can't be done. Nothing is changed.
+            ProblemError: If the work can't be done. Nothing is changed.
         """
         raise NotImplementedError
 

@@ -160,7 +160,7 @@ def lifted_controls(chains: Sequence[ChainPlan], distance: float) -> list[Lifted
         distance: Maximum error of their locations.
 
     Raises:
-        ProblemError: If any of them can't be moved.
+        ProblemError: If a target or pole can't be moved.
     """
     lifted: dict[tuple[int, int], LiftedControl] = {}
     for chain in chains:

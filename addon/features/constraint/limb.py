@@ -259,7 +259,7 @@ def _refuse(armature: bpy.types.Object) -> None:
     """Refuse an armature that can't be posed.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the armature is refused; the message says why.
     """
     if problem := linked_problem(armature) or rest_problem(armature):
         raise ProblemError(problem)

@@ -103,8 +103,8 @@ def snap_possible(
         span: The frames.
 
     Raises:
-        ProblemError: If none can be snapped, or for a reason that affects all of them; nothing
-            is changed.
+        ProblemError: If no constraint can be snapped, or for a reason that affects all of them;
+            nothing is changed.
     """
     remaining, skipped, reason = list(indices), list[str](), ""
     while True:

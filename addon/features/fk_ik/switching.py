@@ -89,7 +89,7 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
     """Return the constraints that can be switched in both directions.
 
     Raises:
-        ProblemError: If no constraint can.
+        ProblemError: If there are none.
     """
     switchable = [i for i in indices if reaches(items[i].solver)]
     if not switchable:

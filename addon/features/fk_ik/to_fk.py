@@ -206,7 +206,7 @@ class Snap:
             used_targets: The targets of previous chains; this target is added.
 
         Raises:
-            UnsnappableError: If it can't be moved.
+            UnsnappableError: If the target can't be moved.
         """
         target = chain.target
         assert target is not None
@@ -257,7 +257,7 @@ class Snap:
         """Return a chain's other controls, which are only rotated.
 
         Raises:
-            UnsnappableError: If one of them can't be rotated.
+            UnsnappableError: If a control can't be rotated.
         """
         with concerning(chain):
             for point in chain.controls:
@@ -287,7 +287,7 @@ class Snap:
         The poses of `others` follow it.
 
         Raises:
-            ProblemError: If this doesn't converge.
+            ProblemError: If the solved pose doesn't converge to the FK pose.
         """
         self._placed = {placement.chain.item for placement in placed_among(self.chains)}
         if not self.layers:
@@ -445,7 +445,7 @@ def snap_to_fk(
         still: Bones of the armature to leave in place even if they are targets.
 
     Raises:
-        ProblemError: If they can't be snapped; nothing is changed.
+        ProblemError: If a constraint can't be snapped; nothing is changed.
     """
     snap = Snap(armature, indices, span, still)
     fk_before = fk_values(armature, snap.channels)

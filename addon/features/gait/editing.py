@@ -286,7 +286,7 @@ def remove_gait(armature: bpy.types.Object, index: int) -> None:
     """Remove a walk and its animation; its legs reach for their targets again.
 
     Raises:
-        ProblemError: If it comes from the library of an override.
+        ProblemError: If the walk comes from the library of an override.
     """
     editing.remove_from(armature, "gaits", "active_gait", index)
 

@@ -139,7 +139,7 @@ class GaitPlan:
             bone: The body bone's frame, in armature space, or None if there is none.
 
         Raises:
-            ProblemError: If it has zero scale.
+            ProblemError: If the armature or the bone has zero scale.
         """
         axes, origin = world[0], world[1]
         if bone is not None and self.rest is not None:

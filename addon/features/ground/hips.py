@@ -370,7 +370,7 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
     """Reject a hip that can't move for a leg.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the hip can't move; the message says why.
     """
     refuse_connected(rig, bone, msg("choose another hip"))
     target = chain.target

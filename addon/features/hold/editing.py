@@ -158,7 +158,7 @@ def hold(
         Whether their own animation applies to all of them.
 
     Raises:
-        ProblemError: If any of them can't be held; nothing is changed.
+        ProblemError: If a bone or object can't be held; nothing is changed.
     """
     for held in several:
         _refuse(held, holder)
@@ -242,7 +242,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
         frames: Frames to blend back to their own animation; 0 to continue from where they are.
 
     Raises:
-        ProblemError: If any of them isn't held there; nothing is changed.
+        ProblemError: If a bone or object isn't held at that frame; nothing is changed.
     """
     released: list[tuple[bpy.types.Object, int]] = []
     for held in several:
@@ -393,7 +393,7 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
     """Refuse a hold if an item would then hold itself.
 
     Raises:
-        ProblemError: If it would.
+        ProblemError: If there is such an item.
     """
     if holder.object is not None and planner.current().sequences.at(frame).refused:
         names = ", ".join([held.name for held in several])

@@ -85,7 +85,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen holder.
 
         Raises:
-            ProblemError: If it doesn't exist.
+            ProblemError: If the holder doesn't exist.
         """
         if self.parent == "WORLD":
             return Holder()

@@ -77,7 +77,7 @@ class Simulated(Protocol):
         """Start at the first visited frame, before `step` is called for it.
 
         Raises:
-            ProblemError: If it can't be simulated.
+            ProblemError: If the owner can't be simulated.
         """
         ...
 
@@ -102,7 +102,7 @@ class Repeatable(Simulated, Protocol):
         """Compute the result from the recording, and yield the progress from 0 to 1.
 
         Raises:
-            ProblemError: If it can't be simulated.
+            ProblemError: If the recording can't be simulated.
         """
         ...
 
@@ -365,7 +365,7 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
     """Store a history; the caller discards the plan.
 
     Raises:
-        ProblemError: If it is too large.
+        ProblemError: If the history is too large.
     """
     if FORM.fields.size + len(history.blob) > codec.MOST:
         raise ProblemError(

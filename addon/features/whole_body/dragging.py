@@ -116,7 +116,7 @@ class WholeBodyDrag:
         """Start dragging a bone, and its mirrored counterpart if ``side`` has one.
 
         Raises:
-            ProblemError: If it can't be dragged.
+            ProblemError: If the bone can't be dragged.
         """
         self.object, self.name, self._side = armature, bone, side
         names = self._names = [bone] if side is None else [bone, side.bone]
@@ -137,7 +137,7 @@ class WholeBodyDrag:
         """Read the pose and the pins.
 
         Raises:
-            ProblemError: If it can't be posed.
+            ProblemError: If the body can't be posed.
         """
         armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)
@@ -222,7 +222,7 @@ class WholeBodyDrag:
         """Check that a dragged bone isn't a root held in place.
 
         Raises:
-            ProblemError: If it is.
+            ProblemError: If the bone is such a root.
         """
         if self._bone == root and (holder := self._posed.holder(root)):
             raise ProblemError(
@@ -555,7 +555,7 @@ class WholeBodyDrag:
         A rig's own controls for IK are snapped to its limbs in FK, so that IK can be used again.
 
         Raises:
-            ProblemError: If it couldn't be keyed; the pose is kept.
+            ProblemError: If the pose couldn't be keyed; it is kept.
         """
         if self._is_lagging or self._is_turning:
             self.move_by(self._displacement)

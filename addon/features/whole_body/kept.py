@@ -289,7 +289,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     """Return an armature's body with the bones pinned during playback; None without any.
 
     Raises:
-        ProblemError: If it can't be posed.
+        ProblemError: If the body can't be posed.
     """
     armature = rig.object
     pins = [(i, pin) for i, pin in enumerate(pins_of(armature)) if pin.frames != POSING]
@@ -370,7 +370,7 @@ def _place_of(pin: FabrikPin) -> Place:
     """Return the goal of a pin at this frame.
 
     Raises:
-        ProblemError: If it is invalid.
+        ProblemError: If the pin is invalid.
     """
     influence = min(max(pin.influence, 0.0), 1.0)
     w, x, y, z = pin.rotation

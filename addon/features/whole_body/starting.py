@@ -24,7 +24,7 @@ def begin(
     The bone on the other side is dragged as well, if there is one.
 
     Raises:
-        ProblemError: If it can't be dragged.
+        ProblemError: If the bone can't be dragged.
     """
     pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
     if not pinned and not whole_body:

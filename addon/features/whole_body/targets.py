@@ -141,7 +141,7 @@ class MovedControl:
         """Read where the control is; ``turns`` is whether the control also rotates.
 
         Raises:
-            ProblemError: If it can't be moved.
+            ProblemError: If the control can't be moved.
         """
         refuse_unmovable(point, turns)
         refuse_held(point)

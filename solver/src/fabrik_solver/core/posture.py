@@ -119,7 +119,7 @@ class Placed:
         """Set the joints.
 
         Raises:
-            ValueError: If one isn't finite.
+            ValueError: If a joint isn't finite.
         """
         _refuse_not_finite(joints)
         self.chain = chain

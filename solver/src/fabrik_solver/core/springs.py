@@ -168,7 +168,7 @@ def _near(start: Vec, location: Vec) -> Vec:
     """Return the location, moved toward the start to a distance of at most `FARTHEST`.
 
     Raises:
-        OverflowError: If it is not finite.
+        OverflowError: If the location isn't finite.
     """
     offset = sub(location, start)
     distance = length(offset)

@@ -191,7 +191,7 @@ class _Simulation:
         """Set the inputs of all frames.
 
         Raises:
-            ValueError: If they are missing, or the number of bones or colliders differs.
+            ValueError: If there are no frames, or the number of bones or colliders differs.
         """
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")
