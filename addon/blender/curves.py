@@ -274,7 +274,7 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
 
     Args:
         curves: The F-curves.
-        depsgraph: A depsgraph that has evaluated their object.
+        depsgraph: A depsgraph that has evaluated the object of the F-curves.
 
     Returns:
         The mutes, to undo after the evaluation. None without such a copy, or if something else uses

@@ -93,7 +93,7 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
 
     Args:
         con: The constraint.
-        on_bone: Whether it is on a bone, not on an object.
+        on_bone: Whether the constraint is on a bone, not on an object.
     """
     if con.type == "ARMATURE":
         return _has_known_owner_space(con, on_bone) and not any(map(_bends, con.targets))
@@ -145,7 +145,7 @@ def read_constraint(con: Any, owner: Any) -> Constraint:
 
     Args:
         con: The constraint.
-        owner: The bone or object that has it.
+        owner: The bone or object that has the constraint.
     """
     return READERS[con.type](con, owner)
 
@@ -281,7 +281,7 @@ def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
 
     Args:
         con: The constraint.
-        owner: The bone or object that has it.
+        owner: The bone or object that has the constraint.
     """
     targets = [target for target in con.targets if target.weight > 0.0]
     points = [target_point(target.target, target.subtarget) for target in targets]

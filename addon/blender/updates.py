@@ -38,8 +38,8 @@ class Updates:
 
         Args:
             depsgraph: The depsgraph.
-            has_removed: Whether data-blocks may have been removed since it was evaluated. They are
-                left out: Blender crashes where it is asked for the original of such a copy.
+            has_removed: Whether data-blocks may have been removed since the evaluation. Their
+                copies are left out, because Blender crashes when asked for their originals.
         """
         self.depsgraph = depsgraph
         self._has_removed = has_removed

@@ -49,8 +49,7 @@ def find_limbs(
     Args:
         armature: The armature.
         bones: The names of the bones.
-        is_literal: Whether a finger or other chain is meant literally, and not the limb that
-            carries it.
+        is_literal: Whether to return a finger or other chain itself, not the limb that carries it.
 
     Raises:
         ProblemError: If a bone is not part of a limb.

@@ -49,7 +49,7 @@ def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
     The foot stands at that frame.
 
     Args:
-        foot: The names of its bones.
+        foot: The names of the foot's bones.
         up: The direction up, in armature space.
         clip: The clip.
     """

@@ -125,7 +125,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, *indic
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of its active index property; empty if there is none.
+        active: The name of the property with the list's active index; empty if there is none.
         indices: The indices in the list.
 
     Raises:
@@ -159,7 +159,7 @@ def _close_gaps(
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of its active index property; empty if there is none.
+        active: The name of the property with the list's active index; empty if there is none.
         count: The previous number of items.
         new_indices: The removed indices, as keys; new indices of the others are added.
     """

@@ -220,7 +220,7 @@ def _state(armature: bpy.types.Object, limb: Limb, controls: Mapping[str, str]) 
 
 
 def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, str]:
-    """Return the original bones of the rig's own controls for IK of a limb, by control.
+    """Return the original bones of a limb's IK controls in a generated rig, by control.
 
     Args:
         armature: The armature. Its hidden controls are left out.

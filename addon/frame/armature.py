@@ -216,8 +216,8 @@ class FkReader:
         """Return which of the values to read are animated.
 
         Args:
-            is_foreseen: Whether what drives its settings is watched (see `Lookahead.driving`), so
-                that the settings themselves needn't be.
+            is_foreseen: Whether the properties that drive settings are watched (see
+                `Lookahead.driving`). The settings themselves then needn't be read again.
         """
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}

@@ -97,7 +97,7 @@ class Early:
 
         Args:
             coming: The evaluation.
-            copied: The armatures that it copies.
+            copied: The armatures that the depsgraph copies.
         """
         graphs, plan = coming.graphs or (), coming.plan
         if len(graphs) == 1 == len(bpy.data.scenes):
@@ -169,7 +169,7 @@ def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice
         runs: The session's runs.
         early: What was solved ahead of the last one.
         coming: The evaluation.
-        copied: The armatures that it copies.
+        copied: The armatures that the evaluation copies.
     """
     plan = runs.plan
     lookahead = plan.lookahead

@@ -92,8 +92,8 @@ class SnapControl:
 
         Args:
             point: The target, pole or other control.
-            turns: Whether its rotation is written.
-            moves: Whether its location is written.
+            turns: Whether the control's rotation is written.
+            moves: Whether the control's location is written.
         """
         self.point = point
         self.names = channels_of(point, turns)[not moves :]

@@ -219,7 +219,8 @@ class HipPath(Column[float, BodyMove]):
             limits: The settings.
             ends: The legs at each end of the trunk.
             stances: The feet of all legs.
-            time: The frame at which they changed; the path has to stay the same around it.
+            time: The frame at which the feet changed. The path must stay the same around this
+                frame.
             last: The previous path.
         """
         super().__init__(self._moved)

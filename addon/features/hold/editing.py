@@ -150,9 +150,10 @@ def hold(
         several: The bones or objects.
         holder: Their holder.
         frame: The frame.
-        is_moved: Whether their own animation moves them relative to the holder. None enables it for
-            those that don't move from that frame on: keys added later are meant to be relative to
-            the holder. Existing keys, such as a capture's, were made without it.
+        is_moved: Whether their own animation moves them relative to the holder. None: only for
+            those whose animation doesn't move them from that frame on, because keys added later are
+            meant to be relative to the holder. Existing keys, such as a capture's, were made
+            without it.
 
     Returns:
         Whether their own animation applies to all of them.

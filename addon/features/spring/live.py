@@ -139,13 +139,13 @@ def _simulated_on(
     key: float,
     still: Still,
 ) -> list[float]:
-    """Return the rotations after some frames.
+    """Return a strand's rotations after simulating some frames of a recording.
 
     Args:
         simulation: The strand.
-        recording: What moved it.
+        recording: The recorded inputs of the strand, and their result.
         frames: The indices of the first and last frame.
-        change: The change of its pose at the last frame, which has blended in since a key.
+        change: The change of the pose at the last frame, which has blended in since a key.
         key: The index of the frame of the key; -inf if there is none.
         still: The settings.
     """

@@ -530,8 +530,7 @@ def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
 
     Args:
         axes: The axes, which may be scaled and sheared.
-        scale: The part of the scale that precedes the rotation, so that it doesn't count as
-            mirroring.
+        scale: The scale applied before the rotation. Its negative factors don't count as mirroring.
     """
     x, y, z = (copysign(1.0, size) for size in scale)
     axes = scale_columns(axes, (x, y, z))

@@ -169,7 +169,7 @@ class JointSystem:
         """Add a joint that rotates about the first ``count`` axes; a parent of -1 means none.
 
         Returns:
-            Its index.
+            The index of the joint.
         """
         index = len(self.owners)
         chain = [index]
