@@ -81,7 +81,7 @@ def added_bone(limb: Limb) -> str:
 
 
 def add_reaching(armature: bpy.types.Object, limb: Limb) -> FabrikConstraint | None:
-    """Add and return a constraint that reaches for a limb's loose end; None if there is no such end.
+    """Add and return a constraint that reaches for a limb's loose end; None if it has none.
 
     Args:
         armature: The armature object.
