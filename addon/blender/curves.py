@@ -300,7 +300,7 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
 
 
 def _holders(ob: bpy.types.Object, layer: OffsetLayer | None) -> list[Any]:
-    """Return the holders of the actions that animate an object, from below."""
+    """Return the holders of the actions that animate an object, from the bottom up."""
     holders = [layer.base, layer.strip] if layer else [ob.animation_data]
     return [holder for holder in holders if holder is not None and holder.action is not None]
 

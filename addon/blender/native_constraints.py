@@ -334,7 +334,7 @@ def _ends(con: Any, end: str, channel: str) -> Vec:
 
 
 def _flags(con: Any, prefix: str) -> Flags:
-    """Return three flags whose names begin alike."""
+    """Return the X, Y and Z flags whose names start with a prefix."""
     x, y, z = (getattr(con, f"{prefix}_{axis}") for axis in "xyz")
     return x, y, z
 

@@ -219,7 +219,7 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
 
 
 class ConstrainedBones(dict[int, set[int]]):
-    """The bones that have native constraints, by armature, each looked at once."""
+    """The bones that have native constraints, by armature, each armature read once."""
 
     def of(self, rig: Skeleton) -> set[int]:
         """Return the bones of an armature that have native constraints."""

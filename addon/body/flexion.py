@@ -392,7 +392,7 @@ class _Joint:
         return pose_bones(self.armature)[self.rig.names[self.bone]]
 
     def to_bone(self, direction: Vector) -> Vector:
-        """Return a direction of armature space in the bone's rest space."""
+        """Convert a direction from armature space to the bone's rest space."""
         return self.rig.rest(self.bone).matrix_local.to_3x3().transposed() @ direction
 
     def angle_about(self, axis: Vector) -> float:

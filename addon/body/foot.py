@@ -68,7 +68,7 @@ def length_of(body: Body, leg: Limb) -> float:
 
 
 def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
-    """Return the heel, ball and toe tip of each leg, projected to its floor.
+    """Return the heel, ball and toe tip of each leg, projected onto its floor.
 
     Only joints are used.
     """

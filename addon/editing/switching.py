@@ -255,7 +255,7 @@ def snap_ik_controls(armature: bpy.types.Object) -> None:
 
 
 def _free_ik_controls(armature: bpy.types.Object, limbs: Iterable[Limb]) -> dict[str, str]:
-    """Return the original bones of the controls for IK of limbs that nothing else moves."""
+    """Return the original bones of limbs' IK controls that no constraint of Blender's moves."""
     bones = pose_bones(armature)
     controls: dict[str, str] = {}
     for limb in limbs:

@@ -135,7 +135,7 @@ class Runs:
         return state is not None and state == self.state_of(uid)
 
     def state_of(self, uid: int) -> object | None:
-        """Return the state behind an armature's results, besides inputs; None without results."""
+        """Return the plan and notes that an armature's results depend on; None without results."""
         if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
             return None
         plan = self.writers[uid].plan

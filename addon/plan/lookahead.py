@@ -341,7 +341,7 @@ class _DependencyWalk:
         return name not in self._unpredictable[ob] and self._knows_constraints(node, name)
 
     def _landmark(self, node: Node) -> Node:
-        """Return the nearest node, from a node up, that more than its parent moves."""
+        """Return the nearest node, at or above a node, that something besides its parent moves."""
         ob, bone = node
         if bone < 0:
             return node

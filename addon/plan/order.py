@@ -44,7 +44,7 @@ class RefusedError(Exception):
 
 
 class Late(NamedTuple):
-    """An input that is correct one update late.
+    """An input whose value a chain gets one update late.
 
     Attributes:
         name: The name of its object or bone.
@@ -341,7 +341,7 @@ class Order:
         return upstream
 
     def _landmarks_of(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return the landmarks of nodes: from each up, the nearest that more than its parent moves.
+        """Return the nearest node at or above each node that something besides its parent moves.
 
         A bone that only follows its parent has the same dependencies. Objects that nothing moves
         are left out.

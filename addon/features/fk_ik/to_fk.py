@@ -484,7 +484,7 @@ def _why_soft(chain: ChainPlan, softness: float) -> str:
 
 
 def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
-    """Key the influence of constraints; return the frame at which yielding ones are taken over."""
+    """Key the influence of constraints; return the frame at which takeovers end, or else 0."""
     yielding, last = [chain.item for chain in snap.yielding], 0.0
     for index in indices:
         if index in yielding:

@@ -150,7 +150,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         return joined(". ", [self._added or "", text])
 
     def escaped(self) -> Outcome:
-        """Keep the walk, which is an undo step."""
+        """Keep the walk: adding it was finished before Escape."""
         super().escaped()
         return {"FINISHED"}
 

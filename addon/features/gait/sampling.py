@@ -169,7 +169,7 @@ class WalkGoal:
 
     @property
     def is_known_ahead(self) -> bool:
-        """Never: the goal can't be read before an evaluation."""
+        """False, because the goal can't be read before an evaluation."""
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:

@@ -50,7 +50,7 @@ SAME = 1e-6
 
 
 class ContactTrack:
-    """A foot's track, and what follows from it.
+    """A foot's track, its contacts, and the heights at which it stands.
 
     Attributes:
         track: The track.
@@ -174,7 +174,7 @@ class ContactTrack:
         return [], []
 
     def _by_angle(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
-        """Return each contact's median over its frames of a kind; tilted feet in a second list."""
+        """Return the median heights of contacts, once per frame; tilted feet in a second list."""
         level: list[float] = []
         tilted: list[float] = []
         for contact, drift in zip(self.contacts, self.drifts, strict=True):

@@ -1,4 +1,4 @@
-"""The body above feet on the ground: it is lifted and pitched until all feet reach."""
+"""The body above feet on the ground: it is lifted and pitched until all feet reach the ground."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ALONE = msg(
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that moves to let all feet reach.
+    """A bone that moves to let all feet reach the ground.
 
     Its path is kept until the footholds change.
     """

@@ -240,7 +240,7 @@ class FootClip:
         return self._standing[number][0]
 
     def hover(self, number: int) -> tuple[float, float]:
-        """Return the desired height above the floor in a contact, and the part of it to ignore.
+        """Return a foot's desired height above the floor in a contact, and how much to lower it.
 
         The floor of a capture drifts. So a foot is on the floor up to the height at which a point
         counts as standing.

@@ -156,7 +156,7 @@ def _older(bones: _Bones, stored: Stored) -> Iterator[_Strand]:
 
 
 def _name_of(group: Stored) -> str:
-    """Return the name of a group of colliders. A spring lists them with commas between."""
+    """Return the name of a group of colliders, without commas, which separate names in a spring."""
     name: str = group.get("vrm_name") or group.get("name") or group.get("uuid", "")
     return name.replace(",", " ")
 

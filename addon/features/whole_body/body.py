@@ -431,7 +431,7 @@ class Body:
         exact: Sequence[BoneGoal],
         asked: Sequence[Vec],
     ) -> list[Vec]:
-        """Return requested positions of points, plus their shown offset from the solver's pose.
+        """Return where points would be shown if the solver reached the requested positions.
 
         If no pose reaches the goals, the solver's misses aren't corrected.
         """

@@ -270,7 +270,7 @@ class WholeBodyDrag:
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
-        """Return the size of the body in leg lengths, the unit of forces, in any pose."""
+        """Return the size of the body in leg lengths, from the rest pose. It scales forces."""
         posed, roles = self._posed, self._roles
         if roles.hips not in posed.rig.index or not roles.feet:
             return 1.0
@@ -583,7 +583,7 @@ class WholeBodyDrag:
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:
-        """Return the body part that a bone belongs to, such as the arm for a finger; or empty."""
+        """Return the body part of a bone, such as the arm for a finger; empty if there is none."""
         names, parts = self._posed.rig.names, self._roles.parts
         line = [names[above] for above in self._carriers.up(bone)[::-1]]
         return next((parts[name] for name in line if name in parts), "")

@@ -44,7 +44,7 @@ class Sole(NamedTuple):
 
     @property
     def roundness(self) -> float:
-        """The height of the pivot above the floor, at any height of the heel, as toes are round."""
+        """The height of the pivot above the floor, which doesn't depend on the heel's height."""
         return length(sub(self.pivot, self.ball))
 
 

@@ -206,7 +206,7 @@ def _faces_backward(figure: Figure, limbs: Sequence[Limb]) -> bool:
 
 
 def _from_legs(figure: Figure, legs: Sequence[Limb]) -> Vec:
-    """Return the vector from the middle of the hips to the head, by its name; zero without any."""
+    """Return the vector from the middle of the hips to the head named as one; otherwise zero."""
     head = _called_head(figure)
     if head < 0 or not legs:
         return ORIGIN
@@ -306,14 +306,14 @@ def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
 
 
 def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
-    """Return the first of some trunk bones; if they are in pieces, the lowest and hindmost."""
+    """Return the first of some trunk bones; if they aren't connected, the lowest and hindmost."""
     lines = [figure.ancestry(i)[:-1] for i in trunk]
     tops = [i for i, line in zip(trunk, lines, strict=True) if not {*line} & {*trunk}]
     return min(tops, key=lambda i: _rise(figure, i), default=-1)
 
 
 def _foremost(figure: Figure, trunk: Sequence[int]) -> int:
-    """Return the last of some trunk bones; if they are in pieces, the highest and foremost."""
+    """Return the last of some trunk bones; if they aren't connected, the highest and foremost."""
     above = {bone for i in trunk for bone in figure.ancestry(i)[:-1]}
     return max({*trunk} - above, key=lambda i: _rise(figure, i), default=-1)
 
