@@ -20,7 +20,8 @@ class ChoiceError(ProblemError):
     """An error that disappears with another value of an option.
 
     Attributes:
-        choice: Values of options that would solve it, by name. Other values may solve it too.
+        choice: Values of options that would avoid the error, by name. Other values may avoid it
+            too.
     """
 
     def __init__(self, template: str, choice: Mapping[str, object], /, **values: object) -> None:

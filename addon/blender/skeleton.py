@@ -265,7 +265,7 @@ class Rests(NamedTuple):
 
     Attributes:
         names: The names of its pose bones.
-        rest_names: The names of the bones of its data, in whose order the others are.
+        rest_names: The names of its data's bones. The attributes below are in the same order.
         matrices: Their frames in armature space, as bytes.
         lengths: Their lengths, as bytes.
         inherit_scale: Numbers of their modes, as bytes.
@@ -309,7 +309,7 @@ class RestPose:
     Everything comes from what was read, so it stays right while one of them is edited.
 
     Attributes:
-        read: What was read.
+        read: The names and rest poses as Blender stores them.
         names: The names of the bones.
         index: The index of each name.
         parents: The indices of the parents, -1 for none.

@@ -146,8 +146,8 @@ class Armatures(NamedTuple):
     Attributes:
         changed: The armature data flagged as changed, by Edit Mode or by posing.
         clicked: Other listed armature data, whose bones were selected or renamed.
-        moved: The `session_uid`s of objects tagged as moved. Editing a bone constraint does this,
-            posing a bone doesn't, but writing the pose ahead does.
+        moved: The `session_uid`s of objects tagged as moved. Blender tags them when a bone
+            constraint is edited or a pose is written ahead, but not when a bone is posed.
     """
 
     changed: set[Armature]

@@ -52,7 +52,7 @@ class _Clip(NamedTuple):
 
     Attributes:
         axis: The mean axis about which it flexes, in the bone's rest space, not normalized.
-        is_bent: Whether it ever flexes enough.
+        is_bent: Whether it ever flexes by more than `SLIGHT`.
         is_hinge: Whether it flexes about that axis, in one direction.
     """
 

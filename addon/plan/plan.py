@@ -408,7 +408,8 @@ class Plan:
         Args:
             constrained: Armatures whose bone constraints may have been edited.
             posed: Armature data whose bones may have been posed, which may set rotation modes.
-            animated: Bones of which animation may have switched any, as in `Lookahead.switched`.
+            animated: Bones on which animation may have switched a constraint, as in
+                `Lookahead.switched`.
         """
         if any([is_on(ob, path) != was_on for ob, path, was_on in self.switched]):
             return True

@@ -269,7 +269,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
 
 
 class FABRIK_PT_bake(SidebarPanel, bpy.types.Panel):
-    """The panel in the sidebar of the 3D Viewport."""
+    """The panel for baking, in the sidebar of the 3D Viewport."""
 
     bl_label = "Bake"
     bl_parent_id = "FABRIK_PT_sidebar"

@@ -347,7 +347,7 @@ def _draw_parts(layout: Layout, context: bpy.types.Context, character: FabrikCha
 
 
 class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
-    """Setting up a character."""
+    """The panel for setting up a character."""
 
     bl_label = "Character"
 

@@ -324,7 +324,7 @@ class Snap:
         """Collect the constraints that ground contact or a walk keeps away from their FK pose.
 
         Raises:
-            UnsnappableError: If there is such a constraint, and several frames.
+            UnsnappableError: If there is such a constraint while several frames are snapped.
         """
         if not self._placed:
             return

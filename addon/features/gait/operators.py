@@ -369,7 +369,7 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
 
 
 class FABRIK_PT_gait(SidebarPanel, bpy.types.Panel):
-    """The walks, in the 3D view."""
+    """The panel of walks, in the sidebar of the 3D Viewport."""
 
     bl_label = "Walking"
 

@@ -59,7 +59,7 @@ class ContactTrack:
         extents: Frames of heel strike and toe-off of each contact, counted like ``contacts``.
         grounds: The objects that the track names; None for deleted ones.
         used: The indices of the objects that were ever below the foot.
-        has_ground: Whether any of them was.
+        has_ground: Whether an object was ever below the foot.
         drifts: For each contact, how far the floor is above its lowest height.
         standing: Heights above the armature's origin in each frame of its contacts, without the
             drifts.

@@ -294,7 +294,7 @@ def _set_status(message: Message | None) -> None:
 
 
 class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):
-    """The panel in the sidebar of the 3D Viewport."""
+    """The panel for simulations, in the sidebar of the 3D Viewport."""
 
     bl_label = "Simulation"
     bl_options = set()

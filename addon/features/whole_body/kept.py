@@ -85,7 +85,7 @@ class Place(NamedTuple):
     """The goal of a pinned bone at a frame.
 
     Attributes:
-        influence: How far it goes there from where the animation puts it.
+        influence: How far the bone moves from its animated pose to the goal, from 0 to 1.
         location: The location of its pinned point, in world space.
         rotation: The rotation of the bone, in world space.
     """

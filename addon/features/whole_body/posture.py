@@ -171,10 +171,10 @@ class Upright(NamedTuple):
     """How strictly the trunk stays upright.
 
     Attributes:
-        chest: Weights of the chest while hips or feet are dragged. If larger, the chest wouldn't
-            follow a head or hands that are also dragged.
-        pelvis: Weights of the pelvis while it is dragged. A torso control stops once a leg is
-            straight, and turning the pelvis gains nothing.
+        chest: Weights of the chest while hips or feet are dragged. With larger weights, the chest
+            wouldn't follow a head or hands that are also dragged.
+        pelvis: Weights of the pelvis while it is dragged. They are large, because turning the
+            pelvis of a dragged torso gains nothing once a leg is straight.
     """
 
     chest: Vec

@@ -180,7 +180,7 @@ class StepPlanner:
             time: The frame.
             cast: Casts rays at the ground.
             grounds: The frames of the grounds at that frame.
-            whole: The frames of the grounds when the rays are cast.
+            whole: The frames of the grounds at the whole frame at which rays are cast.
             offsets: The offsets of the feet from their rest positions, in world space.
         """
         self.state = LeanState(UPRIGHT, UPRIGHT)
