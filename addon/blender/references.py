@@ -203,7 +203,7 @@ def _properties_of(rna: Any) -> Properties:
 def _may_refer(identifier: str) -> bool:
     """Return whether a type may point to data-blocks. Derived types may do so even if it doesn't.
 
-    Elements of a mesh don't; there are too many of them to follow.
+    Elements of a mesh are left out, because there are too many of them to follow.
     """
     pending, seen = [identifier], {identifier}
     while pending:

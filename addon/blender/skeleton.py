@@ -306,7 +306,7 @@ def _rests_of(armature: bpy.types.Object) -> Rests:
 class RestPose:
     """The bones of an armature at rest, shared by all armatures with equal rest poses.
 
-    Everything comes from what was read, so it stays right while one of them is edited.
+    All values are computed from a copy, so they stay right while one of the armatures is edited.
 
     Attributes:
         read: The names and rest poses as Blender stores them.
@@ -319,7 +319,7 @@ class RestPose:
         """Store what was read; everything else is computed on demand.
 
         Args:
-            read: What was read.
+            read: The names and rest poses as Blender stores them.
             rest_names: The name that each bone has in the data.
             parents: The names of the parents; empty for none.
         """

@@ -124,7 +124,7 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
 
     With ``is_literal`` the bone's own chain is meant, not the limb that carries it. If names don't
-    identify a hand or foot, its shape may.
+    identify a hand or foot, its shape can do so.
     """
     rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
     names = Names([RestBone(*row) for row in rows])

@@ -198,7 +198,7 @@ def _reach_for(
 ) -> None:
     """Use a target, if there is one, in place of Empties that were added for constraints.
 
-    They were needed to keep the pose until now, so that poles and hinges suit it.
+    The Empties kept the pose until now, so that poles and hinges suit it.
     """
     for index in indices if target is not None else ():
         item = settings(armature).constraints[index]

@@ -1,7 +1,8 @@
 """Choose the armatures to solve ahead of Blender's evaluation, and write their poses for it.
 
 The plan says what *can* be solved ahead, and what is *worth* it at a frame (see `plan.lookahead`).
-This narrows it to what the coming evaluation affects and whose inputs are certain.
+This module narrows that down to the armatures that the coming evaluation affects and whose inputs
+are certain.
 """
 
 from __future__ import annotations

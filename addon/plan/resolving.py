@@ -192,7 +192,7 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
     """Refuse bones whose solved pose another constraint would replace.
 
     Raises:
-        ProblemError: If a native constraint would.
+        ProblemError: If a native constraint would replace the pose.
     """
     bones = pose_bones(chain.rig.object)
     for bone in [bones[chain.rig.names[i]] for i in chain.bones]:

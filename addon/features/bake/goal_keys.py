@@ -256,8 +256,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _play_again(self, live: list[Numbers]) -> Generator[float, None, list[Numbers]]:
         """Play the keys back, and add keys until each joint is within the error.
 
-        The errors of the curves don't limit it. A nearly straight limb bends by many times as much
-        as its ends approach each other, and a chest tilts with its shoulders.
+        The errors of the curves don't limit those of joints: a nearly straight limb bends by many
+        times as much as its ends approach each other, and a chest tilts with its shoulders.
         """
         start, end = 0.0, 0.8
         played = yield from progress(self._play(), start, end)

@@ -163,7 +163,7 @@ class Snap:
 
         Raises:
             ProblemError: If the constraints can't be snapped.
-            UnsnappableError: If only a single constraint can't.
+            UnsnappableError: If only a single constraint can't be snapped.
         """
         self.chains = snappable_chains(armature, indices, span)
         for chain in self.chains:

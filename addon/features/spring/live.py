@@ -1,11 +1,11 @@
 """Strands with a pose or settings that weren't simulated, as while a bone or slider is dragged.
 
 A strand is shown as if the current pose were stored. A change to keyed channels blends in from the
-last key; without keys, the pose has always been that way. Whatever moves the strand is changed
-accordingly, and the last second is simulated again with the current settings. So the strand hangs,
-swings and collides as it later will. It depends only on the pose, the settings and the simulation,
-not on how the mouse got there, and costs the same at any number of frames. Nothing is stored:
-playing, rendering and baking show the stored result.
+last key; a change to other channels applies at all frames. With these changes and the current
+settings, the last second is simulated again. So the strand hangs, swings and collides as it will
+after the next full simulation. It depends only on the pose, the settings and the simulation, not on
+how the mouse got there, and costs the same at any number of frames. Nothing is stored: playing,
+rendering and baking show the stored result.
 """
 
 from __future__ import annotations
