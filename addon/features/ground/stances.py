@@ -201,7 +201,7 @@ class FootClip:
         return ORIGIN
 
     def _flexion(self, frame: int) -> Vec | None:
-        """Return the knee's bend axis, with the knee's offset as its length; None outside the clip."""
+        """Return the knee's bend axis times the knee's offset; None outside the clip."""
         if not self.first <= frame <= self.last:
             return None
         sample = self.contact_track.track.samples[frame]
