@@ -428,7 +428,8 @@ def _pose_own_again(
     """Let each chain reach once more with its unshared bones, blended by the chain's influence.
 
     Each starts from the blend of the layers that include it. At full influence these are all
-    layers, so its tip is on target whatever the other chains do. With a single layer it already is.
+    layers, so its tip is on target whatever the other chains do. With a single layer, the tip is on
+    target already.
     """
     for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
         shared = _shared(body, [body.members[i] for i in group])

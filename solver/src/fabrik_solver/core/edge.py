@@ -79,7 +79,7 @@ def _unbend(joints: list[Joint], span: float) -> None:
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
     """Return the fraction of the rotation, from 0 to 1, that gives the span or comes closest.
 
-    False position (Illinois) on the remaining gap, which shrinks as the fraction grows.
+    This is false position (Illinois) on the remaining gap, which shrinks as the fraction grows.
     """
     sign = 1.0 if longest < 0 else -1.0
     low, high = 0.0, 1.0
