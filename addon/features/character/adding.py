@@ -38,8 +38,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
     limb = part_limb(armature, part)
     if len(limb.bones) < part.chain_count:
         raise ProblemError(
-            "“{bone}” has only {available} bones above it: decrease Chain Length from "
-            "{chain_count}",
+            "Chain Length can be at most {available} for “{bone}”: decrease it from {chain_count}",
             bone=part.bone,
             available=len(limb.bones),
             chain_count=part.chain_count,

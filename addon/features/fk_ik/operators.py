@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.messages import Message, msg
+from ...blender.messages import Message, counted, msg
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
@@ -138,7 +138,9 @@ class Spanning(Working):
     ) -> str:
         text = self.done(names)
         if span.is_range:
-            text += msg(" at {count} frames", count=len(span.frames))
+            text += msg(
+                " at {frames}", frames=counted(len(span.frames), "{count} frame", "{count} frames")
+            )
         elif span.is_keyed:
             text += msg(", with keys at frame {first:g}", first=span.frames[0])
         difference_text = length_text(scene, result.difference)
@@ -153,8 +155,8 @@ class Spanning(Working):
             text = msg("{text}; the poses differ by {apart}", text=text, apart=difference_text)
         if result.yielding:
             text += msg(
-                ". The ground or a walk places {names} elsewhere, and takes over until frame "
-                "{last:g}",
+                ". On the Ground or a walk moves {names} away from the FK pose, and gradually "
+                "takes over, fully from frame {last:g} on",
                 names=named(result.yielding),
                 last=result.taken_over,
             )

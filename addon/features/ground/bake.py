@@ -100,7 +100,7 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     offset = [c.name for c in chains if c.offset is not None]
     if offset:
         raise ProblemError(
-            "The tip of {names} has an offset from its target: disable Keep Offset",
+            "Tips with an offset from their target: {names}. Disable Keep Offset",
             names=listed(offset),
         )
     return chains

@@ -53,8 +53,8 @@ from .stances import Stances
 Value = TypeVar("Value")
 
 ALONE = msg(
-    "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
-    "or disable Move Hip"
+    "Legs that use On the Ground have no common parent, so the body doesn't move: parent them to "
+    "one bone, or disable Move Hip"
 )
 
 
@@ -358,8 +358,8 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, ground: FabrikGround) -> int:
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
-            "“{name}” isn't a parent of the leg: choose a bone that carries “{bones}”, or "
-            "decrease Chain Length",
+            "“{name}” isn't a parent of the leg: choose a parent of “{bones}”, or decrease Chain "
+            "Length",
             name=name,
             bones=rig.names[chain.bones[0]],
         )

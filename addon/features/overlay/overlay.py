@@ -196,7 +196,11 @@ def _costs(context: bpy.types.Context, seconds: float) -> list[str]:
     if armature is not None and armature.session_uid in unknown:
         name = unknown[armature.session_uid]
         lines.append(
-            msg("Evaluated twice: “{name}” is only known after the first evaluation", name=name)
+            msg(
+                "Evaluated twice: the transform of “{name}” is only known after the first "
+                "evaluation",
+                name=name,
+            )
         )
     return lines
 
