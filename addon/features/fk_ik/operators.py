@@ -23,7 +23,7 @@ from ...ui.refusing import (
 )
 from ...ui.registering import registering
 from ...ui.wording import length_text, named
-from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_possible
+from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_where_possible
 from .span import Span
 from .to_fk import snap_to_fk
 from .to_ik import snap_to_ik
@@ -86,7 +86,7 @@ class Spanning(Working):
         span = self._span(context, lambda: key_frames(armature, indices), manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
-            result = snap_possible(snap, armature, indices, span)
+            result = snap_where_possible(snap, armature, indices, span)
         finally:
             manager.progress_end()
         self.severity = "WARNING" if result.problem or result.left_out else "INFO"

@@ -88,7 +88,7 @@ def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw chains with their reach, targets and poles, and the active joint's limit."""
     colors = palette(context)
     thin, thick, areas = Strokes(), Strokes(), Strokes()
-    eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
+    eye, is_orthographic = _eye(cast(bpy.types.RegionView3D, context.region_data))
     for chain in data.chains:
         color = colors.active if chain.is_active else colors.chain
         thick.path(chain.joints, color)
@@ -102,8 +102,8 @@ def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
             thin.path((chain.elbow, chain.pole), faint(colors.pole, 0.8))
         if chain.shell is not None:
             outline = faint(color, 0.6)
-            thin.path(chain.shell.outline(chain.shell.outer, eye, is_far), outline)
-            thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
+            thin.path(chain.shell.outline(chain.shell.outer, eye, is_orthographic), outline)
+            thin.path(chain.shell.outline(chain.shell.inner, eye, is_orthographic), outline)
             for circle in chain.shell.great_circles():
                 thin.path(circle, faint(color, 0.15))
     if data.joint is not None:

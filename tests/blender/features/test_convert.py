@@ -410,7 +410,7 @@ def test_what_blender_has_alone_is_listed() -> None:
         "Stiffness of “B0” differs between axes",
         "IK Stretch differs between bones",
         "limits of “B0” are kept",
-        f"“{other.name}” on “B0” is applied after",
+        f"before “{other.name}” on “B0”; Blender's IK was applied last",
         "With a partial Influence",
         "iTaSC",
     ):
