@@ -95,9 +95,6 @@ class Local:
     """
 
     __slots__ = ("location", "rotation", "scale")
-    location: Vec
-    rotation: Quat
-    scale: Vec
 
     def __init__(
         self, location: Vec = ORIGIN, rotation: Quat = QUAT_IDENTITY, scale: Vec = NO_STRETCH

@@ -82,21 +82,6 @@ class Chain:
         "scale",
         "start",
     )
-    joints: tuple[Point, ...]
-    bend: Point | None
-    is_sure: bool
-    folds: tuple[int, ...]
-    lengths: tuple[float, ...] | None
-    root: Vec
-    scale: float
-    start: list[Joint]
-    axis: Vec
-    aside: float
-    inner: float
-    outer: float
-    _bending: tuple[Vec, Vec, float] | None
-    _flat: tuple[list[Joint], Vec] | None
-    _sizes: tuple[float, ...]
 
     def __init__(
         self,
@@ -149,8 +134,8 @@ class Chain:
         self.aside = aside
         self.inner = inner
         self.outer = outer
-        self._bending = None
-        self._flat = None
+        self._bending: tuple[Vec, Vec, float] | None = None
+        self._flat: tuple[list[Joint], Vec] | None = None
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
@@ -284,13 +269,6 @@ class Goal:
     """
 
     __slots__ = ("is_hint", "pole", "pole_angle", "pole_weight", "softness", "swing", "target")
-    target: Point
-    pole: Point | None
-    pole_angle: float
-    pole_weight: float
-    softness: float
-    swing: float
-    is_hint: bool
 
     def __init__(
         self,
@@ -354,13 +332,6 @@ class Solution:
         "state",
         "turn",
     )
-    aim: Vec
-    chain: Chain
-    moved: list[Joint]
-    state: State
-    in_reach: bool
-    residual: float
-    iterations_used: int
 
     def __init__(
         self,
@@ -376,7 +347,7 @@ class Solution:
     ) -> None:
         self.chain = chain
         self.moved = moved
-        self.state = state
+        self.state: State = state
         self.in_reach = in_reach
         self.residual = residual
         self.iterations_used = iterations_used

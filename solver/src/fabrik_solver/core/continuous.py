@@ -63,16 +63,12 @@ class _Layer:
     """
 
     __slots__ = ("candidates", "instant", "predecessors", "successors")
-    instant: Instant
-    candidates: list[Candidate]
-    successors: list[int]
-    predecessors: list[int]
 
     def __init__(self, instant: Instant) -> None:
         self.instant = instant
-        self.candidates = []
-        self.successors = []
-        self.predecessors = []
+        self.candidates: list[Candidate] = []
+        self.successors: list[int] = []
+        self.predecessors: list[int] = []
         self.place(instant.alone())
 
     def place(self, candidate: Candidate) -> int:

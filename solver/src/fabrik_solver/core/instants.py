@@ -33,11 +33,6 @@ class Candidate:
     """
 
     __slots__ = ("location", "missed", "points", "reaches", "rotations")
-    rotations: Sequence[Quat]
-    location: Vec
-    points: list[Vec]
-    missed: float
-    reaches: bool
 
     def __init__(
         self,
@@ -87,14 +82,6 @@ class ChainInstant(Instant):
         "_tip",
         "_tolerance",
     )
-    _chain: ChainInput
-    _goal: Goal
-    _led: Goal
-    _solver: str
-    _iterations: int
-    _tolerance: float
-    _tip: Tip | None
-    _stretch: Stretch | None
 
     def __init__(
         self,
@@ -186,14 +173,12 @@ class BodyInstant(Instant):
     """
 
     __slots__ = ("_arms", "_body", "_pulls", "_size")
-    _body: BodyInput
-    _pulls: Sequence[Pull | None]
-    _size: float
-    _arms: list[Vec]
 
     def __init__(self, body: BodyInput, pulls: Sequence[Pull | None]) -> None:
         self._body = body
-        self._pulls = [None if pull is None else pull.whole() for pull in pulls]
+        self._pulls: Sequence[Pull | None] = [
+            None if pull is None else pull.whole() for pull in pulls
+        ]
         self._arms = [(0.0, bone.length, 0.0) for bone in body.bones]
         for member in body.members:
             self._arms[member.bones[-1]] = member.tip

@@ -47,9 +47,6 @@ class LockedAngles(Limit):
     """
 
     __slots__ = ("angles", "locked", "order")
-    angles: list[float]
-    order: list[int]
-    locked: list[bool]
 
     def __init__(self, angles: Vec, order: tuple[int, int], locked: list[bool]) -> None:
         first, second = order
@@ -125,8 +122,6 @@ class LockedNumbers(Limit):
     """
 
     __slots__ = ("locked", "rotation")
-    rotation: Quat
-    locked: list[bool]
 
     def __init__(self, rotation: Quat, locked: list[bool]) -> None:
         self.rotation = rotation
@@ -176,8 +171,6 @@ class LimitedLock(Limit):
     """
 
     __slots__ = ("limit", "lock")
-    limit: Limit
-    lock: Limit
 
     def __init__(self, limit: Limit, lock: Limit) -> None:
         self.limit = limit

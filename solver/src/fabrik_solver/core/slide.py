@@ -42,8 +42,6 @@ class Slide:
     """
 
     __slots__ = ("origin", "slabs")
-    origin: Vec
-    slabs: Sequence[Slab]
 
     def __init__(self, origin: Vec, slabs: Sequence[Slab]) -> None:
         self.origin = origin

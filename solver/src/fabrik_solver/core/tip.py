@@ -61,8 +61,6 @@ class Tip:
     __slots__ = ("ahead", "spread", "up", "weight")
     ahead: Vec
     up: Vec
-    weight: float
-    spread: float
 
     def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
         """Set the orientation.
@@ -258,7 +256,6 @@ class Secant:
     """
 
     __slots__ = ("undone",)
-    undone: Mat3
 
     def __init__(self) -> None:
         self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))

@@ -70,13 +70,6 @@ class End:
     """
 
     __slots__ = ("arm", "at", "fraction", "wanted", "weight", "weighted_arm", "weighted_offset")
-    arm: Vec
-    weighted_arm: Vec
-    weighted_offset: Vec
-    at: Vec
-    wanted: Vec
-    weight: float
-    fraction: float
 
     def __init__(self, at: Vec, wanted: Vec, weight: float) -> None:
         self.arm = ORIGIN
@@ -115,21 +108,12 @@ class Node:
         "size",
         "turn",
     )
-    head: End
-    children: list[int]
-    effectors: list[int]
-    ends: list[End]
-    mean_arm: Vec
-    size: float
-    back: Vec
-    is_rigid: bool
-    turn: Quat
 
     def __init__(self, head: Vec) -> None:
         self.head = End(head, head, 0.0)
-        self.children = []
-        self.effectors = []
-        self.ends = []
+        self.children: list[int] = []
+        self.effectors: list[int] = []
+        self.ends: list[End] = []
         self.mean_arm = ORIGIN
         self.size = 0.0
         self.back = ORIGIN

@@ -30,10 +30,6 @@ class Written:
     """
 
     __slots__ = ("location", "numbers", "rounding", "scales")
-    numbers: list[float]
-    scales: Sequence[Vec]
-    location: Vec | None
-    rounding: float
 
     def __init__(
         self,

@@ -140,9 +140,6 @@ class _Floor(Obstacle):
     """
 
     __slots__ = ("beside", "height", "normal")
-    normal: Vec
-    height: float
-    beside: Vec
 
     def __init__(self, normal: Vec, height: float, beside: Vec) -> None:
         self.normal = normal
@@ -172,10 +169,6 @@ class _Cover(Obstacle):
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")
-    solid: Solid
-    up: Vec
-    thickness: float
-    reach: float
 
     def __init__(self, solid: Solid, up: Vec, thickness: float, reach: float) -> None:
         self.solid = solid

@@ -42,12 +42,6 @@ class Collider:
     """
 
     __slots__ = ("end", "is_inside", "is_plane", "normal", "radius", "start")
-    start: Vec
-    end: Vec
-    normal: Vec
-    radius: float
-    is_plane: bool
-    is_inside: bool
 
     def __init__(
         self,
@@ -135,9 +129,6 @@ class Ground(Collider):
     """
 
     __slots__ = ("reach", "solid", "up")
-    solid: Solid
-    up: Vec
-    reach: float
 
     def __init__(self, solid: Solid, up: Vec, reach: float) -> None:
         super().__init__(up, up, 0.0)

@@ -61,11 +61,6 @@ class Form:
     """
 
     __slots__ = ("aims", "levers", "rests", "sizes", "turns")
-    levers: list[float]
-    turns: list[Mat3]
-    aims: list[Vec]
-    sizes: list[Vec]
-    rests: list[Vec]
 
     def __init__(
         self, turns: list[Mat3], aims: list[Vec], sizes: list[Vec], rests: list[Vec]
