@@ -34,8 +34,6 @@ class Effector:
         force: The effector's force from the equations, times the pull.
     """
 
-    __slots__ = ("bone", "force", "gap", "place", "point", "pull", "target")
-
     def __init__(self, bone: int, point: Vec, target: Vec, pull: float = 1.0) -> None:
         self.bone = bone
         self.point = point
@@ -60,8 +58,6 @@ class Lever:
         motion_left: The same for the rotations that active constraints allow.
     """
 
-    __slots__ = ("effector", "last", "motion", "motion_left", "number")
-
     def __init__(self, number: int, effector: Effector, last: int = -1) -> None:
         self.number = number
         self.effector = effector
@@ -73,8 +69,6 @@ class Lever:
 @final
 class Coupling:
     """The coupling of two effectors; a class, so that it can be changed in place."""
-
-    __slots__ = ("matrix",)
 
     def __init__(self) -> None:
         self.matrix = ZEROS
@@ -121,8 +115,6 @@ class Coupling:
 
 class System:
     """The equations (J Jᵀ + damping) f = gaps, as a full matrix."""
-
-    __slots__ = ("_effectors", "_rows")
 
     def __init__(self, effectors: list[Effector]) -> None:
         """Set the effectors; the equations are empty."""
@@ -189,8 +181,6 @@ class TreeSystem(System):
     = D⁻¹ (gaps − U q), where (1 + Uᵀ D⁻¹ U) q = Uᵀ D⁻¹ gaps. The last system only couples bones
     with their ancestors.
     """
-
-    __slots__ = ("_blocks", "_paths", "_shared")
 
     def __init__(self, effectors: list[Effector]) -> None:
         """Set the effectors; the equations are empty."""

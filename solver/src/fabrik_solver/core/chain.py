@@ -65,24 +65,6 @@ class Chain:
         outer: The outer radius: 1 except for rounding.
     """
 
-    __slots__ = (
-        "_bending",
-        "_flat",
-        "_sizes",
-        "aside",
-        "axis",
-        "bend",
-        "folds",
-        "inner",
-        "is_sure",
-        "joints",
-        "lengths",
-        "outer",
-        "root",
-        "scale",
-        "start",
-    )
-
     def __init__(
         self,
         joints: tuple[Point, ...],
@@ -268,8 +250,6 @@ class Goal:
             then ignored.
     """
 
-    __slots__ = ("is_hint", "pole", "pole_angle", "pole_weight", "softness", "swing", "target")
-
     def __init__(
         self,
         target: Point,
@@ -320,18 +300,6 @@ class Solution:
         turn: The rotation of the whole chain, without its bending.
         normal: The normal of the plane in which the chain then bends.
     """
-
-    __slots__ = (
-        "aim",
-        "chain",
-        "in_reach",
-        "iterations_used",
-        "moved",
-        "normal",
-        "residual",
-        "state",
-        "turn",
-    )
 
     def __init__(
         self,

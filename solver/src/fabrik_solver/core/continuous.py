@@ -62,8 +62,6 @@ class _Layer:
         predecessors: The index of its predecessor in the previous frame, or -1.
     """
 
-    __slots__ = ("candidates", "instant", "predecessors", "successors")
-
     def __init__(self, instant: Instant) -> None:
         self.instant = instant
         self.candidates: list[Candidate] = []

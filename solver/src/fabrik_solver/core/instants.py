@@ -32,8 +32,6 @@ class Candidate:
         reaches: Whether that distance is within the tolerance.
     """
 
-    __slots__ = ("location", "missed", "points", "reaches", "rotations")
-
     def __init__(
         self,
         rotations: Sequence[Quat],
@@ -71,17 +69,6 @@ class Instant:
 @final
 class ChainInstant(Instant):
     """A chain at a frame; see `pose_chain` for the arguments."""
-
-    __slots__ = (
-        "_chain",
-        "_goal",
-        "_iterations",
-        "_led",
-        "_solver",
-        "_stretch",
-        "_tip",
-        "_tolerance",
-    )
 
     def __init__(
         self,
@@ -171,8 +158,6 @@ class BodyInstant(Instant):
 
     All influences are treated as 1, because they blend the path with the FK pose afterward.
     """
-
-    __slots__ = ("_arms", "_body", "_pulls", "_size")
 
     def __init__(self, body: BodyInput, pulls: Sequence[Pull | None]) -> None:
         self._body = body

@@ -90,30 +90,6 @@ class ConstrainedBone:
         active_axes: The active edges, orthonormalized.
     """
 
-    __slots__ = (
-        "active",
-        "active_axes",
-        "arm",
-        "at",
-        "axes",
-        "bone",
-        "compliance",
-        "edges",
-        "given",
-        "head",
-        "is_carried",
-        "joint",
-        "levers",
-        "limit",
-        "parent",
-        "posed",
-        "rotation",
-        "scale",
-        "stiffness",
-        "tried",
-        "turn",
-    )
-
     def __init__(
         self,
         bone: Bone,
@@ -200,21 +176,6 @@ class Linkage:
         tried_root: The position of the first bone's head after the current iteration.
         system: The equations between the effectors.
     """
-
-    __slots__ = (
-        "bones",
-        "effectors",
-        "parent",
-        "reach",
-        "root",
-        "root_active",
-        "root_compliance",
-        "root_edges",
-        "root_left",
-        "slide",
-        "system",
-        "tried_root",
-    )
 
     def __init__(
         self,

@@ -98,8 +98,6 @@ class Hinge(Limit):
         along: The projection onto the axis.
     """
 
-    __slots__ = ("along", "axis", "turn")
-
     def __init__(self, axis: Vec, turn: Range) -> None:
         """Set the axis and the allowed angles.
 
@@ -159,8 +157,6 @@ class Cone(Limit):
         swing_z: The allowed swing angles about Z; they include 0.
         twist: The allowed twist angles.
     """
-
-    __slots__ = ("back", "center", "swing_x", "swing_z", "twist")
 
     def __init__(
         self, swing_x: Range, swing_z: Range, twist: Range, center: Quat = QUAT_IDENTITY

@@ -46,8 +46,6 @@ class LockedAngles(Limit):
         locked: Whether each angle is locked.
     """
 
-    __slots__ = ("angles", "locked", "order")
-
     def __init__(self, angles: Vec, order: tuple[int, int], locked: list[bool]) -> None:
         first, second = order
         self.angles = [*angles]
@@ -121,8 +119,6 @@ class LockedNumbers(Limit):
         locked: Whether each number is locked.
     """
 
-    __slots__ = ("locked", "rotation")
-
     def __init__(self, rotation: Quat, locked: list[bool]) -> None:
         self.rotation = rotation
         self.locked = locked
@@ -169,8 +165,6 @@ class LimitedLock(Limit):
         limit: The limit.
         lock: The locks, which take priority if both can't be satisfied.
     """
-
-    __slots__ = ("limit", "lock")
 
     def __init__(self, limit: Limit, lock: Limit) -> None:
         self.limit = limit

@@ -66,8 +66,6 @@ class Stretch:
             bones aren't sheared.
     """
 
-    __slots__ = ("is_uniform", "keeps_volume", "most")
-
     def __init__(self, most: float, keeps_volume: bool, is_uniform: bool = False) -> None:
         """Set the stretch settings.
 

@@ -58,7 +58,6 @@ class Tip:
         spread: The fraction of its twist to spread over the bones before it, from 0 to 1.
     """
 
-    __slots__ = ("ahead", "spread", "up", "weight")
     ahead: Vec
     up: Vec
 
@@ -254,8 +253,6 @@ class Secant:
     Attributes:
         undone: The approximate inverse Jacobian.
     """
-
-    __slots__ = ("undone",)
 
     def __init__(self) -> None:
         self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))

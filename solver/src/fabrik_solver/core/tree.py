@@ -69,8 +69,6 @@ class End:
         fraction: The weight relative to the sum over the bone's ends.
     """
 
-    __slots__ = ("arm", "at", "fraction", "wanted", "weight", "weighted_arm", "weighted_offset")
-
     def __init__(self, at: Vec, wanted: Vec, weight: float) -> None:
         self.arm = ORIGIN
         self.weighted_arm = ORIGIN
@@ -96,18 +94,6 @@ class Node:
         is_rigid: Whether it ends in more than one point.
         turn: The rotation of a rigid bone from the FK pose.
     """
-
-    __slots__ = (
-        "back",
-        "children",
-        "effectors",
-        "ends",
-        "head",
-        "is_rigid",
-        "mean_arm",
-        "size",
-        "turn",
-    )
 
     def __init__(self, head: Vec) -> None:
         self.head = End(head, head, 0.0)

@@ -29,8 +29,6 @@ class Written:
         rounding: The largest rounding error of a rotation, in radians.
     """
 
-    __slots__ = ("location", "numbers", "rounding", "scales")
-
     def __init__(
         self,
         numbers: list[float],

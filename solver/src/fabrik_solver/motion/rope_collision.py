@@ -139,8 +139,6 @@ class _Floor(Obstacle):
         beside: The direction in the plane of a rope that comes straight down.
     """
 
-    __slots__ = ("beside", "height", "normal")
-
     def __init__(self, normal: Vec, height: float, beside: Vec) -> None:
         self.normal = normal
         self.height = height
@@ -167,8 +165,6 @@ class _Cover(Obstacle):
         thickness: The distance of the joints from the surface.
         reach: The length of upward rays: that of the rope.
     """
-
-    __slots__ = ("reach", "solid", "thickness", "up")
 
     def __init__(self, solid: Solid, up: Vec, thickness: float, reach: float) -> None:
         self.solid = solid

@@ -97,8 +97,6 @@ class Pull:
         radius: See `Spring`.
     """
 
-    __slots__ = ("angle", "keep", "push", "radius", "root", "square", "stiffness")
-
     def __init__(self, spring: Spring, h: float) -> None:
         drag = min(max(spring.drag, NO_DRAG), 1.0 - NO_DRAG)
         decay = -REFERENCE * log1p(-drag) * h
@@ -137,8 +135,6 @@ class Tail:
         stretch: Its length relative to its rest length, which uneven scale may change.
         weight: The fraction of a step's forces that applies: half at the start, where they begin.
     """
-
-    __slots__ = ("arm", "head", "rest", "shift", "stretch", "swing", "turn", "weight")
 
     def __init__(self, head: Vec, arm: Vec) -> None:
         self.head = head

@@ -60,8 +60,6 @@ class Form:
             lengths.
     """
 
-    __slots__ = ("aims", "levers", "rests", "sizes", "turns")
-
     def __init__(
         self, turns: list[Mat3], aims: list[Vec], sizes: list[Vec], rests: list[Vec]
     ) -> None:

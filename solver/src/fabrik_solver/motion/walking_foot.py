@@ -59,19 +59,6 @@ class WalkingFoot:
         stride: Its stride at this speed.
     """
 
-    __slots__ = (
-        "aim",
-        "away",
-        "falls",
-        "home",
-        "leg",
-        "next",
-        "place",
-        "quiet",
-        "root",
-        "stride",
-        "velocity",
-    )
     aim: Vec
     next: Footfall | None
     home: Vec
