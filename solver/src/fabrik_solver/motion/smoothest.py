@@ -5,8 +5,6 @@ least, within the bounds of each frame. Sources: Gleicher, “Retargetting motio
 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf, isfinite
 from typing import NamedTuple

@@ -6,8 +6,6 @@ against its kind; chains of no kind get zero. To support a new kind of skeleton,
 a weight here, and add the skeleton to the tests' corpus. The weights were found by `fit.py` there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import dist, inf
 from typing import Final, NamedTuple
