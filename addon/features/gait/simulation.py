@@ -35,7 +35,7 @@ class WalkSimulation(Simulated):
     """A walk during its simulation."""
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a walk of an armature; `start` reports its problems."""
+        """Set a walk of an armature; `start` reports its problems."""
         super().__init__(armature, f"fabrik.gaits[{index}]")
         self._index = index
         self._walk: StepPlanner | None = None

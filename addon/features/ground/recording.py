@@ -61,7 +61,7 @@ class TrackRecorder(history.SimulatedConstraint):
     """
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take the constraint at an index of an armature."""
+        """Set the armature, and the index of its constraint."""
         super().__init__(armature, index, "ground")
         self.margin = round(STRIDE * frame_rate(bpy.context.scene))
         self._start = 0

@@ -23,7 +23,7 @@ class HoldSimulation(history.Simulated):
     """The simulation of an armature's holds, which visits the frames of their events."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Take an armature."""
+        """Set the armature."""
         super().__init__(armature, OWNER)
         self._kept: Kept = {}
         self._events = [events_of(armature, i) for i in range(len(holds_of(armature)))]
