@@ -42,7 +42,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import Followers, Step, follower_of
+from .following import SHOWN, Followers, Step, follower_of
 from .read import SceneSnapshot
 
 
@@ -330,7 +330,9 @@ class SolvedScene:
         rig = pose.fk.rig
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
-        if followers is None:
+        if (rig.uid, bone) in self.plan.circular:
+            follower = SHOWN
+        elif followers is None:
             constrained = self.plan.constrained.get(rig.uid)
             if constrained is not None and bone not in constrained:
                 return bone_frame(rig.bone(bone), pose.local(bone), parent)
@@ -430,7 +432,7 @@ class SolvedScene:
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the world-space frame of an object that follows a solved bone, as Blender will."""
         copy = self.snapshot.copy(ob)
-        if shape_parent(ob) is not None:
+        if shape_parent(ob) is not None or (uid, -1) in self.plan.circular:
             return matrix_frame(copy.matrix_world)
         world = self.snapshot.basis(ob, uid)
         if ob.parent is not None:

@@ -26,8 +26,8 @@ from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
-    ConstrainedBones,
     Node,
+    is_placing,
     name_of,
     node_at,
     parents,
@@ -45,9 +45,6 @@ OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
 
 PLACES = {"location", "delta_location"}
-
-PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
-"""Prefixes of RNA paths that affect the transform of an object."""
 
 SWITCHES = (".influence", ".mute", ".enabled", ".rotation_mode")
 """Suffixes of RNA paths that enable or disable a native constraint, or drivers of a rotation."""
@@ -108,7 +105,7 @@ def _look_at_group(
     plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
-    walk = _DependencyWalk(lookahead, plan.constrained)
+    walk = _DependencyWalk(lookahead, plan)
     unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):
         unknown = walk.unknown(units)
@@ -209,7 +206,7 @@ def _switched(animated: animation.Channels) -> set[tuple[str, str]]:
 class _DependencyWalk:
     """A walk up the dependencies of armatures that are solved together."""
 
-    def __init__(self, lookahead: Lookahead, constrained: ConstrainedBones) -> None:
+    def __init__(self, lookahead: Lookahead, plan: Plan) -> None:
         self.lookahead = lookahead
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
@@ -217,7 +214,7 @@ class _DependencyWalk:
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
-        self._constrained = constrained
+        self._constrained, self._circular = plan.constrained, plan.circular
         self._unpredictable: dict[bpy.types.Object, set[str]] = {}
         self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
@@ -333,7 +330,7 @@ class _DependencyWalk:
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""
         ob, bone = node
-        if not self._knows_object(ob):
+        if not self._knows_object(ob) or (ob.session_uid, bone) in self._circular:
             return False
         if bone < 0:
             return True
@@ -392,7 +389,7 @@ class _DependencyWalk:
             return True
         if data.nla_tracks and _has_strips(ob):
             return False
-        if any([_places(curve.data_path) for curve in data.drivers]):
+        if any([is_placing(curve.data_path) for curve in data.drivers]):
             return False
         if data.action is None:
             return True
@@ -402,7 +399,7 @@ class _DependencyWalk:
             return False
         if curves.places:
             self.curves[ob.session_uid] = curves
-        return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
+        return all(path in OBJECT_CHANNELS for path in curves.places if is_placing(path))
 
     def _knows_constraints(self, node: Node, bone: str) -> bool:
         """Return whether all constraints of a bone can be computed, and note what they follow."""
@@ -489,8 +486,3 @@ def _is_settled(curve: bpy.types.FCurve) -> bool:
             for target in variable.targets
         ]
     )
-
-
-def _places(path: str) -> bool:
-    """Return whether a property affects the transform of an object."""
-    return path.startswith(PLACING)
