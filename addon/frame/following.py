@@ -69,10 +69,6 @@ class Follower(NamedTuple):
     local: Local | None = None
 
 
-SHOWN = Follower((), True)
-"""A bone whose constraints only Blender can evaluate."""
-
-
 class Followers:
     """An armature's bones that follow something solved, cached between updates.
 

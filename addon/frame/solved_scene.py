@@ -42,7 +42,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import SHOWN, Followers, Step, follower_of
+from .following import Followers, Step, follower_of
 from .read import SceneSnapshot
 
 
@@ -330,9 +330,7 @@ class SolvedScene:
         rig = pose.fk.rig
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
-        if (rig.uid, bone) in self.plan.circular:
-            follower = SHOWN
-        elif followers is None:
+        if followers is None:
             constrained = self.plan.constrained.get(rig.uid)
             if constrained is not None and bone not in constrained:
                 return bone_frame(rig.bone(bone), pose.local(bone), parent)
@@ -344,6 +342,8 @@ class SolvedScene:
             frame = bone_frame(rig.bone(bone), follower.local or pose.local(bone), parent)
         if not follower.steps:
             return frame
+        # If it follows itself, it does so without its constraints.
+        self.frames[rig.uid][bone] = frame
         world = self.world(rig.object, rig.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
         for step in follower.steps:
@@ -432,7 +432,7 @@ class SolvedScene:
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the world-space frame of an object that follows a solved bone, as Blender will."""
         copy = self.snapshot.copy(ob)
-        if shape_parent(ob) is not None or (uid, -1) in self.plan.circular:
+        if shape_parent(ob) is not None:
             return matrix_frame(copy.matrix_world)
         world = self.snapshot.basis(ob, uid)
         if ob.parent is not None:

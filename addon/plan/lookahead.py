@@ -26,6 +26,7 @@ from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
+    ConstrainedBones,
     Node,
     is_placing,
     name_of,
@@ -105,7 +106,7 @@ def _look_at_group(
     plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
-    walk = _DependencyWalk(lookahead, plan)
+    walk = _DependencyWalk(lookahead, plan.constrained)
     unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):
         unknown = walk.unknown(units)
@@ -206,7 +207,7 @@ def _switched(animated: animation.Channels) -> set[tuple[str, str]]:
 class _DependencyWalk:
     """A walk up the dependencies of armatures that are solved together."""
 
-    def __init__(self, lookahead: Lookahead, plan: Plan) -> None:
+    def __init__(self, lookahead: Lookahead, constrained: ConstrainedBones) -> None:
         self.lookahead = lookahead
         self.sources: set[str] = set()
         self.objects: list[bpy.types.Object] = []
@@ -214,7 +215,7 @@ class _DependencyWalk:
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
-        self._constrained, self._circular = plan.constrained, plan.circular
+        self._constrained = constrained
         self._unpredictable: dict[bpy.types.Object, set[str]] = {}
         self._landmarks: dict[bpy.types.Object, Landmarks] = {}
         self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
@@ -250,7 +251,7 @@ class _DependencyWalk:
         return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
-        """Return the bones with constraints that the units follow, not the bones these follow."""
+        """Return the constrained bones that the units follow directly, not through other bones."""
         inputs: dict[Skeleton, list[int]] = {}
         if not self._followed:
             return inputs
@@ -330,7 +331,7 @@ class _DependencyWalk:
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""
         ob, bone = node
-        if not self._knows_object(ob) or (ob.session_uid, bone) in self._circular:
+        if not self._knows_object(ob):
             return False
         if bone < 0:
             return True
@@ -338,7 +339,7 @@ class _DependencyWalk:
         return name not in self._unpredictable[ob] and self._knows_constraints(node, name)
 
     def _landmark(self, node: Node) -> Node:
-        """Return the node at or above another that doesn't only follow its parent."""
+        """Return the nearest node, at or above a node, that something besides its parent moves."""
         ob, bone = node
         if bone < 0:
             return node
@@ -373,9 +374,9 @@ class _DependencyWalk:
         return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
 
     def _knows_object_constraints(self, ob: bpy.types.Object) -> bool:
-        """Return whether all constraints of an object can be computed, and note what they follow.
+        """Return whether all constraints of an object can be computed, and note their dependencies.
 
-        Whether one is on is read at each frame.
+        Whether each constraint is on is read at each frame.
         """
         sources = [source for con in ob.constraints for source in constraint_sources(con)]
         self._followed[ob, -1] = sources
@@ -402,7 +403,7 @@ class _DependencyWalk:
         return all(path in OBJECT_CHANNELS for path in curves.places if is_placing(path))
 
     def _knows_constraints(self, node: Node, bone: str) -> bool:
-        """Return whether all constraints of a bone can be computed, and note what they follow."""
+        """Return whether all constraints of a bone can be computed, and note their dependencies."""
         constraints = possible_constraints(pose_bones(node[0])[bone])
         if constraints:
             sources = [source for con in constraints for source in constraint_sources(con)]

@@ -37,7 +37,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     tie_to_bodies(pre_pass, plan.chains)
     draw_where_they_act(plan.chains)
     plan.carried, plan.following = order.carried, order.following()
-    plan.circular, plan.groups = order.circular, order.groups()
+    plan.groups = order.groups()
     plan.disturbed = _all_disturbed(plan, order)
     plan.switched = [(*con, is_on(*con)) for con in order.switched]
     for member in (*pre_pass, *plan.chains):

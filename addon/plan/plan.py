@@ -340,8 +340,6 @@ class Plan:
         posed: By armature, the posed bones.
         constrained: The bones with native constraints, of all armatures examined.
         pulled: By armature, the bones that native IK poses together with posed ones.
-        circular: Objects and bones that follow themselves through Blender's own relations. Only
-            Blender knows where they are.
         moved: By armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
@@ -377,7 +375,6 @@ class Plan:
     posed: dict[int, set[int]] = field(default_factory=dict)
     constrained: ConstrainedBones = field(default_factory=ConstrainedBones)
     pulled: dict[int, set[int]] = field(default_factory=dict)
-    circular: set[tuple[int, int]] = field(default_factory=set)
     moved: dict[int, set[int]] = field(default_factory=dict)
     carried: set[int] = field(default_factory=set)
     following: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
