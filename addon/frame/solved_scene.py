@@ -342,6 +342,8 @@ class SolvedScene:
             frame = bone_frame(rig.bone(bone), follower.local or pose.local(bone), parent)
         if not follower.steps:
             return frame
+        # If it follows itself, it does so without its constraints.
+        self.frames[rig.uid][bone] = frame
         world = self.world(rig.object, rig.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
         for step in follower.steps:

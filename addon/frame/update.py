@@ -136,8 +136,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     for uid in stale:
         runs.readers[uid].forget()
         runs.played.followers.pop(uid, None)
-        # The original data keeps its own, so it will be read again after a foreign depsgraph.
-        early.driving[uid] = [] if done.is_foreign else done.driven[uid]
+        early.driving[uid] = done.driven[uid]
     wrong = affected.evaluated.keys() - right - replayed
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()

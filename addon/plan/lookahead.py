@@ -28,6 +28,7 @@ from ..blender.references import constraint_sources
 from ..blender.relations import (
     ConstrainedBones,
     Node,
+    is_placing,
     name_of,
     node_at,
     parents,
@@ -45,9 +46,6 @@ OBJECT_CHANNELS = {*KIND_OF, "delta_location", "delta_scale"}
 OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
 
 PLACES = {"location", "delta_location"}
-
-PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
-"""Prefixes of RNA paths that affect the transform of an object."""
 
 SWITCHES = (".influence", ".mute", ".enabled", ".rotation_mode")
 """Suffixes of RNA paths that enable or disable a native constraint, or drivers of a rotation."""
@@ -392,7 +390,7 @@ class _DependencyWalk:
             return True
         if data.nla_tracks and _has_strips(ob):
             return False
-        if any([_places(curve.data_path) for curve in data.drivers]):
+        if any([is_placing(curve.data_path) for curve in data.drivers]):
             return False
         if data.action is None:
             return True
@@ -402,7 +400,7 @@ class _DependencyWalk:
             return False
         if curves.places:
             self.curves[ob.session_uid] = curves
-        return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
+        return all(path in OBJECT_CHANNELS for path in curves.places if is_placing(path))
 
     def _knows_constraints(self, node: Node, bone: str) -> bool:
         """Return whether all constraints of a bone can be computed, and note their dependencies."""
@@ -489,8 +487,3 @@ def _is_settled(curve: bpy.types.FCurve) -> bool:
             for target in variable.targets
         ]
     )
-
-
-def _places(path: str) -> bool:
-    """Return whether a property affects the transform of an object."""
-    return path.startswith(PLACING)

@@ -496,6 +496,13 @@ def test_pins_go_from_location_to_both_to_free(sample: Any) -> None:
         bpy.ops.fabrik.pin(bone="Tail")
 
 
+def test_the_active_armature_is_pinned_if_the_named_object_has_no_bones(sample: Any) -> None:
+    empty = rigs.make_empty()
+    rigs.activate(sample)
+    assert bpy.ops.fabrik.pin(armature=empty.name, bone="Foot.L") == {"FINISHED"}
+    assert pin_kind(sample, "Foot.L") == "LOCATION"
+
+
 def test_a_pin_follows_its_renamed_bone(sample: Any) -> None:
     pin_feet(sample)
     start = head_of(sample, "Foot.L")
