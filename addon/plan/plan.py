@@ -97,7 +97,6 @@ class ArmaturePlan:
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
         self.driven = {bone for chain in self.chains for bone in chain.driven}
         self.tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
-        self.is_animated = is_animated(ob)
         data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
@@ -127,8 +126,12 @@ class ArmaturePlan:
         fabrik = settings(self.rig.object)
         self.keys[:], self.lists = keys_of(fabrik), _lists_of(fabrik)
 
-    def reset_messages(self) -> None:
-        """Reset problems and notes to those from this armature only."""
+    def reset(self) -> None:
+        """Reset problems and notes to those from this armature only, for a new plan of the file.
+
+        Whether it is animated is asked again: Blender may be about to rebuild relations.
+        """
+        self.is_animated = is_animated(self.rig.object)
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
         for bone in self.pre_pass:
