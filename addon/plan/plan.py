@@ -110,7 +110,13 @@ class ArmaturePlan:
         """Return whether a script changed a list; Blender doesn't notify of this."""
         untyped: Any = self.rig.object  # Called at each played frame.
         fabrik = untyped.fabrik
-        return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
+        constraints = fabrik.constraints
+        keys = [0] * len(constraints)
+        constraints.foreach_get("key", keys)
+        if keys != self.keys:
+            return True
+        is_any_used = any([getattr(fabrik, name) for name in LISTS])
+        return _lists_of(fabrik) != self.lists if is_any_used or self.lists else False
 
     def outlives(self, replaced: Set[int]) -> bool:
         """Return whether it is still valid after undo or redo replaced some data-blocks.
