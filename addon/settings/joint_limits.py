@@ -95,7 +95,7 @@ def joints_of(joints: Sequence[FabrikJoint | None], indices: Sequence[int]) -> J
 
 
 def joint_problem(bone: Any, joint: FabrikJoint | None = None) -> str:
-    """Return what is invalid in a pose bone's joint and how to fix it; empty if it is valid.
+    """Return the problem of a pose bone's joint and its solution; empty if the joint is valid.
 
     Args:
         bone: The pose bone.

@@ -50,7 +50,7 @@ SAME = 1e-6
 
 
 class ContactTrack:
-    """A foot's track, and what follows from it.
+    """A foot's track, its contacts, and the heights at which it stands.
 
     Attributes:
         track: The track.
@@ -58,8 +58,8 @@ class ContactTrack:
         kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
         extents: Frames of heel strike and toe-off of each contact, counted like ``contacts``.
         grounds: The objects that the track names; None for deleted ones.
-        used: The indices of those that were ever below the foot.
-        has_ground: Whether any of them was.
+        used: The indices of the objects that were ever below the foot.
+        has_ground: Whether an object was ever below the foot.
         drifts: For each contact, how far the floor is above its lowest height.
         standing: Heights above the armature's origin in each frame of its contacts, without the
             drifts.
@@ -152,7 +152,7 @@ class ContactTrack:
         ]
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
-        """Return the heights of the ball in contacts, or of the heel if the ball has none.
+        """Return the heights of the ball in contacts, or of the heel if the ball has no contact.
 
         A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down.
         Each contact contributes its median. The second list is for feet that aren't at their
@@ -174,7 +174,7 @@ class ContactTrack:
         return [], []
 
     def _by_angle(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
-        """Return each contact's median over its frames of a kind; tilted feet in a second list."""
+        """Return the median heights of contacts, once per frame; tilted feet in a second list."""
         level: list[float] = []
         tilted: list[float] = []
         for contact, drift in zip(self.contacts, self.drifts, strict=True):

@@ -135,8 +135,9 @@ class Knees:
     def _fall(self, time: float, leg: Vec) -> float:
         """Return how far an ankle has to be lowered so that its leg folds no farther.
 
-        A foot kicked above its hip joint is closest to it when level with it. It is lowered to that
-        level before it gets too close, starting while the leg is as long as animated.
+        A foot kicked above its hip joint is closest to the joint when level with it. The foot is
+        lowered to that level before it gets too close, gradually as its horizontal distance falls
+        below the leg's animated length.
 
         Args:
             time: The frame.
@@ -177,7 +178,7 @@ class Knees:
         return aim if point is None else aim._replace(facing=(point, gate))
 
     def _around(self, time: float) -> float:
-        """Return how much farther off its line easing moves the knee, around a time."""
+        """Return how much easing increases the knee's distance from its line, around a time."""
         stride = self._path.stride
         number = floor(time / stride)
         around = range(number - 1, number + 3)
@@ -185,14 +186,14 @@ class Knees:
         return cubic(more, time / stride - number)
 
     def _ask(self, frame: int) -> Wish:
-        """Return what a frame wants of the knee: its position and second difference."""
+        """Return what a frame requires of the knee: its position and second difference."""
         stride, looks, look = self._path.stride, self._looked, self._looked[frame]
         bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
         clear = knee.clear(look.animated, self._size)
         return Wish(look.grounded, look.weight, clear * bend, low=0.0)
 
     def _change(self, frame: int) -> float:
-        """Return how much the leg is changed at a frame."""
+        """Return how much the ground changes the leg at a frame, in leg lengths."""
         look = self._looked[frame]
         return knee.change(look.animated, look.grounded, self._size)
 

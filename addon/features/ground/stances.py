@@ -179,8 +179,8 @@ class FootClip:
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
         """Return the mean of axes around a time, over this many strides within the clip.
 
-        Near an end of the clip, they are the nearest whole ones: overextended at its end, a knee
-        would turn backward.
+        Near an end of the clip, the nearest whole strides are used. A knee that is overextended at
+        the end would otherwise turn backward.
         """
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED * rate))
@@ -201,7 +201,7 @@ class FootClip:
         return ORIGIN
 
     def _flexion(self, frame: int) -> Vec | None:
-        """Return the bend axis at a frame, as long as the knee's offset; None outside the clip."""
+        """Return the knee's bend axis times the knee's offset; None outside the clip."""
         if not self.first <= frame <= self.last:
             return None
         sample = self.contact_track.track.samples[frame]
@@ -222,7 +222,7 @@ class FootClip:
         return cubic(shares[number : number + 4], time - first - number)
 
     def _shares_gone(self, swing: range) -> list[float]:
-        """Return the same at each frame of a swing, and at the frames on either side of it."""
+        """Return the result of `gone` at each frame of a swing, and at the frames next to it."""
         frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
         path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
@@ -240,7 +240,7 @@ class FootClip:
         return self._standing[number][0]
 
     def hover(self, number: int) -> tuple[float, float]:
-        """Return the desired height above the floor in a contact, and the part of it to ignore.
+        """Return a foot's desired height above the floor in a contact, and how much to lower it.
 
         The floor of a capture drifts. So a foot is on the floor up to the height at which a point
         counts as standing.
@@ -280,7 +280,7 @@ class Stances:
     """
 
     def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
-        """Take the foot on the animation's floor, and the current ground."""
+        """Set the foot on the animation's floor, and the current ground."""
         self.clip = clip
         self.start = clip.contact_track.track.start
         self.probe = probe
@@ -488,7 +488,7 @@ class Stances:
 
     @property
     def _stride(self) -> int:
-        """Number of frames between the ground samples of such a foot."""
+        """Number of frames between the ground samples of a foot that never stands."""
         return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
 
     def _beyond(self, frame: int) -> GroundOffset | None:

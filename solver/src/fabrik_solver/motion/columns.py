@@ -36,7 +36,7 @@ class Column(dict[Key, Value]):
         return value
 
     def keep(self, column: Column[Key, Value], frames: range) -> None:
-        """Take over another column's values at frames where nothing has changed."""
+        """Copy another column's values at frames where nothing has changed."""
         self.update((frame, value) for frame, value in column.items() if frame in frames)
 
 
@@ -48,7 +48,7 @@ class Latest(Generic[Value]):
         self._value: Value | None = None
 
     def of(self, key: object, find: Callable[[], Value]) -> Value:
-        """Return the value for a key that stands for its inputs."""
+        """Return the cached value, computed again if the key of its inputs has changed."""
         if self._key is None or self._key != key:
             self._value = find()
             self._key = key
@@ -56,10 +56,10 @@ class Latest(Generic[Value]):
 
 
 class SmoothColumn:
-    """The smoothest curve close to what frames request, within their bounds, at any time.
+    """A smooth curve over time that stays close to the values that frames request.
 
-    It is found in overlapping spans. Only nearby frames count, and all nodes of a span are found
-    together.
+    It also stays within their bounds. It is solved in overlapping spans, all nodes of a span at
+    once, so that only nearby frames matter.
     """
 
     def __init__(self, ask: Callable[[int], Wish], rate: float, calm: float, looked: float) -> None:
@@ -98,7 +98,7 @@ class SmoothColumn:
         return range(first * self.stride, last * self.stride + 1, self.stride)
 
     def keep(self, other: SmoothColumn, time: float) -> None:
-        """Take over the values around a time from an earlier curve of the same kind."""
+        """Copy the values around a time from an earlier curve of the same kind."""
         self.asked.keep(other.asked, self.looked(time))
         self._spans.keep(other._spans, self._around(time))
 
