@@ -244,11 +244,12 @@ class PoseChannels:
     def read(self, channel: str, size: int) -> array[float]:
         """Return the column of a channel as Blender stores it, ``size`` components per bone."""
         column = self.buffers.get(channel)
-        if column is None and self._rows is None:  # As `floats`: this is called at each update.
-            column = self.buffers[channel] = array("f", bytes(4 * len(self.bones) * size))
-            self.bones.foreach_get(channel, column)
-        elif column is None:
-            column = self.buffers[channel] = self._sparse(channel, size)
+        if column is None:
+            rows = self._rows
+            column = (
+                floats(self.bones, channel, size) if rows is None else self._sparse(channel, size)
+            )
+            self.buffers[channel] = column
         return column
 
     buffer = read
