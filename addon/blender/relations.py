@@ -199,7 +199,10 @@ def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNod
     groups: list[list[AnyNode]] = []
     for node in reversed(walk_dependencies(needing, needing.__getitem__)):
         if node not in done:
-            groups.append(walk_dependencies([node], needs.__getitem__, done))
+            is_alone = done.issuperset(needs[node])
+            groups.append(
+                [node] if is_alone else walk_dependencies([node], needs.__getitem__, done)
+            )
             done.update(groups[-1])
     return groups
 

@@ -482,10 +482,10 @@ class Affected(NamedTuple):
 
     def is_shown(self, uid: int) -> bool:
         """Return whether an evaluated armature has the composed channel values."""
-        writer = self.runs.writers[uid]
+        writer, untyped = self.runs.writers[uid], cast(Any, self.evaluated[uid])
         if not writer.poses_any:
             return True
-        return writer.is_shown(PoseChannels(pose_bones(self.evaluated[uid]), writer.rows))
+        return writer.is_shown(PoseChannels(untyped.pose.bones, writer.rows))
 
     def touched(self) -> set[int]:
         """Return the armatures whose channels or settings may have changed; see also `Varying`."""

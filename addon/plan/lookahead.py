@@ -13,7 +13,7 @@ in the depsgraph's copy of the action; their values are the FK pose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, cast
 
 import bpy
@@ -54,27 +54,26 @@ CROWD = 32
 """Above this ratio of all objects to animated inputs, a second evaluation takes longer than reading
 the inputs' F-curves: it visits everything in the scene."""
 
-UNANIMATED = animation.Channels(frozenset(), frozenset())
-"""The channels of an object without animation."""
-
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The parent types that can be computed."""
 
 
-def lookahead_of(plan: Plan) -> Lookahead:
+def lookahead_of(plan: Plan, animated_rigs: Set[int]) -> Lookahead:
     """Find the armatures that can be solved ahead, and the animated channels of their poses.
 
     Args:
         plan: A plan that is complete except for its lookahead.
+        animated_rigs: The armatures with animation (see `is_animated`).
     """
     lookahead = Lookahead()
     unsettled: set[tuple[int, str, str]] = set()
     for uid, rig in plan.rigs.items():
-        posed, channels = plan.slots[uid], UNANIMATED
-        if animation.is_animated(rig.object):
-            channels = animation.animated(rig.object)
         data = rig.object.animation_data
         lookahead.drivers[uid] = len(data.drivers) if data else 0
+        if uid not in animated_rigs:
+            lookahead.animated[uid] = set()
+            continue
+        posed, channels = plan.slots[uid], animation.animated(rig.object)
         switched = _switched(channels)
         lookahead.switched |= {(uid, name) for name, _ in switched}
         unsettled |= {(uid, *setting) for setting in switched}
@@ -436,11 +435,13 @@ def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _starts(chain: ChainPlan) -> list[Node]:
-    """Return the nodes on which a chain depends."""
+    """Return the nodes on which a chain depends; its other bones are between the first two."""
+    ob = chain.rig.object
     if chain.problem:
-        return [(chain.rig.object, -1)]
-    bones = (*chain.bones, chain.tip_bone, *([chain.limb.foot] if chain.limb.foot >= 0 else ()))
-    return [*((chain.rig.object, bone) for bone in bones), *map(node_at, chain.needs())]
+        return [(ob, -1)]
+    last = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
+    feet = [(ob, chain.limb.foot)] if chain.limb.foot >= 0 else []
+    return [(ob, chain.bones[0]), (ob, last), *feet, *map(node_at, chain.needs())]
 
 
 STILL = re.compile(r"hide(_\w+)?$|bbone_")

@@ -218,8 +218,9 @@ class Order:
             return i
 
         for i, chain in enumerate(chains):
-            for bone in chain.bones if chain.kind.reaches else ():
-                first_leader = leader_of(first.setdefault((chain.rig.uid, bone), i))
+            uid, bones = chain.rig.uid, chain.bones if chain.kind.reaches else ()
+            sharing = {first.setdefault((uid, bone), i) for bone in bones} - {i}
+            for first_leader in map(leader_of, sharing):
                 leader_index = leader_of(i)
                 leader[max(leader_index, first_leader)] = min(leader_index, first_leader)
         groups: dict[int, list[ChainPlan]] = {}
