@@ -44,9 +44,14 @@ class Channels:
     driven: frozenset[tuple[str, int]]
 
     @cached_property
+    def paths(self) -> set[str]:
+        """The data paths of all of them."""
+        return {path for path, _ in self.keyed | self.driven}
+
+    @cached_property
     def has_modes(self) -> bool:
         """Whether the rotation mode of a bone is animated."""
-        return any(path.endswith(".rotation_mode") for path, _ in self.keyed | self.driven)
+        return any(path.endswith(".rotation_mode") for path in self.paths)
 
     def numbers(self, bone: str, channel: str) -> tuple[list[int], list[int]]:
         """Return the keyed and the driven array indices of a bone's channel."""

@@ -156,26 +156,6 @@ def _child_of(con: Any, owner: Any) -> Constraint:
     return ChildOf(parts, matrix_frame(con.inverse_matrix), orders)
 
 
-def _copy_location(con: Any, _owner: Any) -> Constraint:
-    return CopyLocation(_used(con), _signs(con), con.use_offset)
-
-
-def _copy_rotation(con: Any, owner: Any) -> Constraint:
-    return CopyRotation(_used(con), _signs(con), con.mix_mode, _order(con, owner))
-
-
-def _copy_scale(con: Any, _owner: Any) -> Constraint:
-    return CopyScale(_used(con), con.power, con.use_make_uniform, con.use_offset, con.use_add)
-
-
-def _copy_transforms(con: Any, _owner: Any) -> Constraint:
-    return CopyTransforms(con.remove_target_shear, con.mix_mode)
-
-
-def _damped_track(con: Any, _owner: Any) -> Constraint:
-    return DampedTrack(AXES[con.track_axis.removeprefix("TRACK_")])
-
-
 def _floor(con: Any, _owner: Any) -> Constraint:
     axis, sign = _signed_axis(con.floor_location)
     return Floor(axis, sign < 0.0, con.offset, con.use_rotation)
@@ -189,22 +169,10 @@ def _limit_distance(con: Any, _owner: Any) -> Constraint:
     )
 
 
-def _limit_location(con: Any, _owner: Any) -> Constraint:
-    return LimitLocation(range_of(con))
-
-
 def _limit_rotation(con: Any, owner: Any) -> Constraint:
     used = con.use_limit_x, con.use_limit_y, con.use_limit_z
     least, most = (con.min_x, con.min_y, con.min_z), (con.max_x, con.max_y, con.max_z)
     return LimitRotation(used, least, most, con.use_legacy_behavior, _order(con, owner))
-
-
-def _limit_scale(con: Any, _owner: Any) -> Constraint:
-    return LimitScale(range_of(con))
-
-
-def _locked_track(con: Any, _owner: Any) -> Constraint:
-    return LockedTrack(_signed_axis(con.lock_axis)[0], *_signed_axis(con.track_axis))
 
 
 def _pivot(con: Any, owner: Any) -> Constraint:
@@ -254,17 +222,23 @@ def _transformation(con: Any, owner: Any) -> Constraint:
 
 READERS: dict[str, Callable[[Any, Any], Constraint]] = {
     "CHILD_OF": _child_of,
-    "COPY_LOCATION": _copy_location,
-    COPY_ROTATION: _copy_rotation,
-    "COPY_SCALE": _copy_scale,
-    "COPY_TRANSFORMS": _copy_transforms,
-    "DAMPED_TRACK": _damped_track,
+    "COPY_LOCATION": lambda con, _: CopyLocation(_flags(con, "use"), _signs(con), con.use_offset),
+    COPY_ROTATION: lambda con, owner: CopyRotation(
+        _flags(con, "use"), _signs(con), con.mix_mode, _order(con, owner)
+    ),
+    "COPY_SCALE": lambda con, _: CopyScale(
+        _flags(con, "use"), con.power, con.use_make_uniform, con.use_offset, con.use_add
+    ),
+    "COPY_TRANSFORMS": lambda con, _: CopyTransforms(con.remove_target_shear, con.mix_mode),
+    "DAMPED_TRACK": lambda con, _: DampedTrack(AXES[con.track_axis.removeprefix("TRACK_")]),
     "FLOOR": _floor,
     "LIMIT_DISTANCE": _limit_distance,
-    "LIMIT_LOCATION": _limit_location,
+    "LIMIT_LOCATION": lambda con, _: LimitLocation(range_of(con)),
     "LIMIT_ROTATION": _limit_rotation,
-    "LIMIT_SCALE": _limit_scale,
-    "LOCKED_TRACK": _locked_track,
+    "LIMIT_SCALE": lambda con, _: LimitScale(range_of(con)),
+    "LOCKED_TRACK": lambda con, _: LockedTrack(
+        _signed_axis(con.lock_axis)[0], *_signed_axis(con.track_axis)
+    ),
     "PIVOT": _pivot,
     "STRETCH_TO": _stretch_to,
     "TRACK_TO": _track_to,
@@ -337,10 +311,6 @@ def _flags(con: Any, prefix: str) -> Flags:
     """Return the X, Y and Z flags whose names start with a prefix."""
     x, y, z = (getattr(con, f"{prefix}_{axis}") for axis in "xyz")
     return x, y, z
-
-
-def _used(con: Any) -> Flags:
-    return con.use_x, con.use_y, con.use_z
 
 
 def _signs(con: Any) -> Vec:

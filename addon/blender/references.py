@@ -16,6 +16,9 @@ import bpy
 from .curves import split_bone_path
 from .relations import ARRAY_INDEX, SHAPE, Node, driver_reads, node_of
 
+TRANSFORMS = ("TRANSFORMS", "ROTATION_DIFF", "LOC_DIFF")
+"""The types of driver variables that read transforms."""
+
 SHAPING = ("modifiers", "data", "particle_systems", "instance_collection")
 """The properties of an object that determine its shape, besides its parent."""
 
@@ -63,6 +66,14 @@ def driver_sources(driver: Any) -> Iterator[Node]:
             if key not in seen:
                 seen.add(key)
                 pending += _driver_of(block, path) if is_object else _drivers(block)
+
+
+def transform_sources(driver: Any) -> Iterator[Node]:
+    """Yield the objects and bones whose transforms a driver reads."""
+    for variable in driver.variables:
+        for target in variable.targets if variable.type in TRANSFORMS else ():
+            if target.id is not None:
+                yield node_of(target.id, target.bone_target)
 
 
 def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:

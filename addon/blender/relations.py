@@ -27,6 +27,9 @@ SHAPE = -2
 ARRAY_INDEX = re.compile(r"\[(\d+)\]$")
 """Matches the index at the end of the path of an array's element."""
 
+PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
+"""Prefixes of RNA paths that affect the transform of an object or bone."""
+
 AnyNode = TypeVar("AnyNode", bound=Hashable)
 """A `Node`, or anything else with dependencies."""
 
@@ -82,6 +85,11 @@ def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the armature objects that deform an object by modifiers."""
     armatures = [getattr(mod, "object", None) for mod in ob.modifiers if mod.type == "ARMATURE"]
     return [armature for armature in armatures if armature is not None]
+
+
+def is_placing(path: str) -> bool:
+    """Return whether a property of an object or bone affects its transform."""
+    return path.startswith(PLACING)
 
 
 def driver_targets(driver: Any) -> Iterator[tuple[bpy.types.ID, str]]:
@@ -148,10 +156,11 @@ def settle(
     relations: Callable[[AnyNode], Iterable[AnyNode]],
     results: dict[AnyNode, Any],
     result: Callable[[AnyNode], Any],
-) -> None:
+) -> bool:
     """Compute the results of nodes from the results of their direct dependencies, once for each.
 
-    For a cycle of dependencies, the computation is repeated until nothing changes.
+    For a cycle of dependencies, the computation is repeated until nothing changes. Return whether
+    there was any.
 
     Args:
         starts: The nodes whose results are needed.
@@ -165,11 +174,13 @@ def settle(
         is_circular |= any([other not in results for other in relations(node)])
         results[node] = result(node)
         nodes.append(node)
-    while is_circular:
+    is_changing = is_circular
+    while is_changing:
         previous = [results[node] for node in nodes]
         for node in nodes:
             results[node] = result(node)
-        is_circular = previous != [results[node] for node in nodes]
+        is_changing = previous != [results[node] for node in nodes]
+    return is_circular
 
 
 def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNode]]:
@@ -188,9 +199,17 @@ def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNod
     groups: list[list[AnyNode]] = []
     for node in reversed(walk_dependencies(needing, needing.__getitem__)):
         if node not in done:
-            groups.append(walk_dependencies([node], needs.__getitem__, done))
+            is_alone = done.issuperset(needs[node])
+            groups.append(
+                [node] if is_alone else walk_dependencies([node], needs.__getitem__, done)
+            )
             done.update(groups[-1])
     return groups
+
+
+def cycles(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNode]]:
+    """Return those `components` whose nodes depend on themselves."""
+    return [part for part in components(needs) if len(part) > 1 or part[0] in needs[part[0]]]
 
 
 def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:

@@ -276,6 +276,28 @@ class PoseChannels:
         """Return the rotation mode of any bone."""
         return self.modes[bone] if self.has(bone) else mode_of(self._owner(bone))
 
+    @cached_property
+    def every(self) -> PoseChannels:
+        """The channels with all bones in columns."""
+        return self if self._rows is None else PoseChannels(self.bones)
+
+    @cached_property
+    def _all_modes(self) -> array[int]:
+        """The rotation modes of all bones, if columns have all."""
+        return self.modes
+
+    def rotations(self, bones: Sequence[int]) -> list[Quat]:
+        """Return the rotations of some bones, if columns have all."""
+        modes = self._all_modes
+        sizes = {mode: channel_of(mode) for mode in {modes[bone] for bone in bones}}
+        columns = {mode: (self.buffer(*channel), channel[1]) for mode, channel in sizes.items()}
+        rotations: list[Quat] = []
+        for bone in bones:
+            mode = modes[bone]
+            column, size = columns[mode]
+            rotations.append(quaternion(mode, column[bone * size : (bone + 1) * size]))
+        return rotations
+
     def values(self, bone: int) -> list[float]:
         """Return the values of any bone's rotation channel."""
         return self.numbers(bone, *channel_of(self.mode(bone)))

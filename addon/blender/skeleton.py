@@ -31,7 +31,7 @@ class Column(NamedTuple):
 
     Attributes:
         values: The values of all bones, flat: those read last, or those to write.
-        readers: For each bone, a function that reads its values.
+        readers: For each of a few bones, a function that reads its values.
         writers: For each bone, a function that writes them.
     """
 
@@ -53,7 +53,7 @@ class Skeleton:
         self.uid: int = armature.session_uid
         self._rest_pose = rest_pose = _rest_pose_of(armature)
         self.names, self.index, self.parents = rest_pose.names, rest_pose.index, rest_pose.parents
-        self._recorded: dict[int, object] = {}
+        self._recorded: dict[int, bool] = {}  # Whether their rest poses are recorded.
         self._missing: set[str] = set()
         self.renamed: dict[str, str] = {}
         """The new names of renamed bones by old name, for references that use the old names."""
@@ -85,10 +85,21 @@ class Skeleton:
 
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone in the solver's form."""
-        if i not in self._bones:
-            self._record_rests([index for index in (i, self.parents[i]) if index >= 0])
-            self._bones[i] = self._rest_pose.bone(i)
-        return self._bones[i]
+        return self._bones.get(i) or self.bones((i,))[0]
+
+    def bones(self, indices: Sequence[int]) -> list[Bone]:
+        """Return the rest poses of some bones in the solver's form."""
+        bones, parents = self._bones, self.parents
+        new = [i for i in indices if i not in bones]
+        if new:
+            self._record_rests([*new, *[parents[i] for i in new]])
+            bones |= {i: self._rest_pose.bone(i) for i in new}
+        return [bones[i] for i in indices]
+
+    def rest_pose(self, bones: Iterable[int]) -> RestPose:
+        """Return the rest pose, which armatures share, and record bones for `has_changed`."""
+        self._record_rests(bones)
+        return self._rest_pose
 
     def rest_frame(self, i: int) -> Frame:
         """Return the rest frame of a bone, in armature space."""
@@ -119,15 +130,13 @@ class Skeleton:
         return rest_bone(self.object, self.names[i])
 
     def _record_rests(self, bones: Iterable[int]) -> None:
-        recorded, count = self._recorded, len(self.names)
-        for i in bones:  # Once many bones are recorded, all are compared.
-            if recorded.setdefault(i, None) is None and len(recorded) * SPARSE < count:
-                (recorded[i],) = _rest_states([rest_bone(self.object, self.names[i])])
+        if self._is_sparse:  # Once many bones are recorded, all are compared.
+            self._recorded |= {i: True for i in bones if i >= 0}
 
     def record(self, bones: Iterable[int]) -> None:
         """Record bones for `has_same_names`, without their rest poses."""
-        for i in bones:
-            self._recorded.setdefault(i, None)
+        if self._is_sparse:
+            self._recorded = dict.fromkeys(bones, False) | self._recorded
 
     def record_missing(self, name: str) -> None:
         """Record for `has_same_names` that a bone with this name is missing."""
@@ -139,20 +148,26 @@ class Skeleton:
         Args:
             channel: The channel.
             size: Its number of components.
-            rows: The bones, if only a few are needed; None for all. They are looked up by name,
-                because other bones may have been removed.
+            rows: The bones needed; None for all. A few are looked up by name, because other bones
+                may have been removed.
 
         Raises:
-            KeyError: If a bone of `rows` is missing.
+            KeyError: If one of a few bones is missing.
+            IndexError: If one of many is.
         """
         column = self._columns.get((channel, rows))
         if column is None:
             buffer, bones = array("f", bytes(4 * size * len(self.names))), pose_bones(self.object)
-            few = [(i, bones[self.names[i]]) for i in rows.bones] if rows else enumerate(bones)
+            if rows is None:
+                needed = [*enumerate(bones)]
+            else:
+                keys = self.names if rows.are_few else range(len(self.names))
+                needed = [(i, bones[keys[i]]) for i in rows.bones]
             view, readers, writers = memoryview(buffer), {}, {}
-            for i, bone in few:
+            for i, bone in needed:
                 values, prop = view[i * size : (i + 1) * size], bone.path_resolve(channel, False)
-                readers[i] = partial(prop.foreach_get, values)
+                if rows is not None and rows.are_few:  # Many are read in bulk.
+                    readers[i] = partial(prop.foreach_get, values)
                 writers[i] = partial(prop.foreach_set, values)
             column = self._columns[channel, rows] = Column(buffer, readers, writers)
         return column
@@ -193,10 +208,11 @@ class Skeleton:
         if not self.has_same_names():
             return True
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
-        recorded = {self.names[i]: old for i, old in self._recorded.items() if old is not None}
+        recorded = [i for i, has_rest in self._recorded.items() if has_rest]
+        names = [self.names[i] for i in recorded]
         # As `rest_bone`, without a call for each.
-        present = _rest_states([bones[name].bone or rests[name] for name in recorded])
-        return present != [*recorded.values()]
+        present = _rest_states([bones[name].bone or rests[name] for name in names])
+        return present != [*map(self._rest_pose.state, recorded)]
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the slot of a bone's channel; see `KINDS`."""
@@ -313,6 +329,7 @@ class RestPose:
         names: The names of the bones.
         index: The index of each name.
         parents: The indices of the parents, -1 for none.
+        derived: What others derived from it alone, by what that is.
     """
 
     def __init__(self, read: Rests, rest_names: Sequence[str], parents: Sequence[str]) -> None:
@@ -329,7 +346,9 @@ class RestPose:
         rows = {name: row for row, name in enumerate(read.rest_names)}
         # Newly assigned data may lack bones until the next update.
         self._rows = [rows.get(name, -1) for name in rest_names]
+        self.derived: dict[object, Any] = {}
         self._bones: dict[int, Bone] = {}
+        self._states: dict[int, object] = {}
 
     def bone(self, i: int) -> Bone:
         """Return the rest pose of a bone in the solver's form.
@@ -338,13 +357,11 @@ class RestPose:
             KeyError: If the data lacks it.
         """
         if i not in self._bones:
-            read, row, parent = self.read, self._rows[i], self.parents[i]
-            if row < 0:
-                raise KeyError(self.names[i])
+            read, row, parent = self.read, self._row(i), self.parents[i]
             self._bones[i] = _bone_of(
-                self._matrix(row),
-                Matrix.Identity(4) if parent < 0 else self._matrix(self._rows[parent]),
-                self._lengths[row],
+                self.matrix(i),
+                Matrix.Identity(4) if parent < 0 else self.matrix(parent),
+                self.length(i),
                 INHERIT_SCALE[array("i", read.inherit_scale)[row]],
                 read.inherit_rotation[row],
                 read.local_location[row],
@@ -359,9 +376,38 @@ class RestPose:
     def _matrices(self) -> array[float]:
         return array("f", self.read.matrices)
 
-    def _matrix(self, row: int) -> Matrix:
+    def _row(self, i: int) -> int:
+        row = self._rows[i]
+        if row < 0:
+            raise KeyError(self.names[i])
+        return row
+
+    def length(self, i: int) -> float:
+        """Return the length of a bone in armature space.
+
+        Raises:
+            KeyError: If the data lacks it.
+        """
+        return self._lengths[self._row(i)]
+
+    def matrix(self, i: int) -> Matrix:
+        """Return the 4 × 4 matrix of a bone in armature space.
+
+        Raises:
+            KeyError: If the data lacks it.
+        """
+        row = self._row(i)
         numbers = self._matrices[16 * row : 16 * row + 16]  # Column by column.
-        return Matrix([numbers[i::4] for i in range(4)])
+        return Matrix([numbers[k::4] for k in range(4)])
+
+    def state(self, i: int) -> object:
+        """Return the rest pose of a bone as `_rest_states` does."""
+        if i not in self._states:
+            read, row = self.read, self._row(i)
+            mode = INHERIT_SCALE[array("i", read.inherit_scale)[row]]
+            flags = mode, read.inherit_rotation[row], read.local_location[row]
+            self._states[i] = read.matrices[64 * row : 64 * row + 64], self.length(i), flags
+        return self._states[i]
 
     @cached_property
     def connected(self) -> frozenset[int]:

@@ -222,11 +222,12 @@ def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
 
 def stored_axis(bone: Any, posed: Any) -> Vector | None:
     """Return the axis stored in a rest bone or, if that is linked, in its pose bone."""
-    axis = Vector() if bone.id_data.is_editable else Vector(posed.fabrik_found_flexion)
-    if axis.length == 0.0:
-        axis = Vector(bone.fabrik_flexion)
-    if axis.length == 0.0:
-        axis = Vector(posed.fabrik_found_flexion)
+    at_rest, found = bone.fabrik_flexion[:], posed.fabrik_found_flexion[:]
+    if not (any(at_rest) or any(found)):
+        return None
+    axis, instead = Vector(at_rest), Vector(found)
+    if axis.length == 0.0 or not (instead.length == 0.0 or bone.id_data.is_editable):
+        axis = instead
     return axis.normalized() if axis.length > 0.0 else None
 
 

@@ -15,7 +15,7 @@ from fabrik_solver.core.vectors import Vec, across, length, unit
 from fabrik_solver.motion.anatomy.thresholds import SAME_WAY, SLIGHT
 
 from ..blender.access import pose_bones
-from ..blender.skeleton import Skeleton, vector
+from ..blender.skeleton import RestPose, Skeleton, vector
 from .flexion import stored_axis
 
 
@@ -85,15 +85,28 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
         chain: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
     """
-    bones = [rig.rest(bone) for bone in chain]
-    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else bones[-1].tail_local
-    joints = [*[bone.head_local for bone in bones], tip]
-    axes = bones[0].matrix_local.to_3x3()
     posed = pose_bones(rig.object)
+    axes = [stored_axis(rig.rest(bone), posed[rig.names[bone]]) for bone in chain[1:]]
+    flexion = tuple([None if axis is None else vector(axis) for axis in axes])
+    rest_pose = rig.rest_pose((*chain, tip_bone))
+    derived, key = rest_pose.derived, (_rest_side, *chain, tip_bone, flexion)
+    if key not in derived:
+        derived[key] = _rest_side(rest_pose, chain, tip_bone, axes)
+    return derived[key]
+
+
+def _rest_side(
+    rest_pose: RestPose, chain: Sequence[int], tip_bone: int, flexion: Sequence[Vector | None]
+) -> RestBend | None:
+    """Return `bend_side` from the rest pose and the stored axes of all bones but the first."""
+    matrices = [rest_pose.matrix(bone) for bone in (*chain, *([tip_bone] if tip_bone >= 0 else ()))]
+    joints = [matrix.translation for matrix in matrices]
+    if tip_bone < 0:
+        joints.append(matrices[-1] @ Vector((0.0, rest_pose.length(chain[-1]), 0.0)))
+    axes = matrices[0].to_3x3()
     stored = [
-        None if axis is None else bone.matrix_local.to_3x3() @ axis
-        for i, bone in zip(chain[1:], bones[1:], strict=True)
-        for axis in [stored_axis(bone, posed[rig.names[i]])]
+        None if axis is None else matrix.to_3x3() @ axis
+        for matrix, axis in zip(matrices[1 : len(chain)], flexion, strict=True)
     ]
     side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
     if side is None:

@@ -475,7 +475,8 @@ class Evaluated:
     @cached_property
     def channels(self) -> PoseChannels:
         """The channels of the armature's bones."""
-        return PoseChannels(self.bones, self._rows)
+        untyped: Any = self.object  # Made at each edit.
+        return PoseChannels(untyped.pose.bones, self._rows)
 
     @cached_property
     def is_at_rest(self) -> bool:

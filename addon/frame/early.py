@@ -195,7 +195,8 @@ def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice
         unknown |= blind
     if not rigs:
         return Choice(None, True, unknown)
-    if runs.planner.with_changed_lists(rigs):
+    # A new depsgraph is evaluated right after planning.
+    if coming.graphs is not None and runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
     touched = copied | plan.animated if coming.tagged and coming.frame is not None else copied
     played = None if coming.tagged else runs.played

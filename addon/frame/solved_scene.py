@@ -35,7 +35,7 @@ from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
-from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
+from ..blender.rotation import SPARSE, IndexRange, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
 from ..plan.plan import Plan
@@ -146,6 +146,22 @@ class SolvedPose:
         mode, values, (x, y, z), (sx, sy, sz) = channels.transform(bone)
         place = ORIGIN if bone in fk.rig.connected else (x, y, z)
         return Local(place, quaternion(mode, values), (sx, sy, sz))
+
+    def locals_of(self, bones: Sequence[int]) -> list[Local]:
+        """Return `local` of many bones; all are read at once unless they are few of all."""
+        fk, channels = self.fk, self.now.channels
+        locations, scales, connected = fk.locations, fk.scales, fk.rig.connected
+        if fk.rows.are_few:
+            if len(bones) * SPARSE < len(fk.rig.names):
+                return [*map(self.local, bones)]
+            channels = channels.every
+            locations, scales = channels.buffer("location", 3), channels.buffer("scale", 3)
+        found: list[Local] = []
+        for bone, rotation in zip(bones, channels.rotations(bones), strict=True):
+            x, y, z = locations[bone * 3 : bone * 3 + 3]
+            sx, sy, sz = scales[bone * 3 : bone * 3 + 3]
+            found.append(Local(ORIGIN if bone in connected else (x, y, z), rotation, (sx, sy, sz)))
+        return found
 
     def fk_local(self, bone: int) -> Local:
         """Return the FK pose of a bone that a unit poses, as local channels."""
@@ -317,23 +333,35 @@ class SolvedScene:
                 frames[bone] = evaluated.frame(bone)
             frame = frames[bone]
         posed = self.plan.posed[rig.uid] if rig.uid in self.rigs else ()
-        for bone in reversed(path):
-            if bone in posed:
-                frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
+        followers = self.snapshot.followers(rig)
+        locals_ = {} if followers else self._plain_locals(pose, path, posed)
+        for bone, rest in zip(reversed(path), rig.bones(path[::-1]), strict=True):
+            if bone in locals_:
+                frame = bone_frame(rest, locals_[bone], frame)
+            elif bone in posed:
+                frame = bone_frame(rest, pose.posed_local(bone), frame)
             else:
-                frame = self._carried_frame(pose, bone, frame)
+                frame = self._carried_frame(pose, bone, frame, followers)
             frames[bone] = frame
         return frame
 
-    def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
-        """Return the frame of a bone that chains don't pose, from its parent's frame."""
+    def _plain_locals(
+        self, pose: SolvedPose, bones: Sequence[int], posed: Collection[int]
+    ) -> dict[int, Local]:
+        """Return the local channels of those bones that neither chains nor constraints pose."""
+        constrained = self.plan.constrained.get(pose.fk.rig.uid)
+        if constrained is None:
+            return {}
+        plain = [bone for bone in bones if not (bone in posed or bone in constrained)]
+        return dict(zip(plain, pose.locals_of(plain), strict=True)) if plain else {}
+
+    def _carried_frame(
+        self, pose: SolvedPose, bone: int, parent: Frame, followers: Followers | None
+    ) -> Frame:
+        """Return the frame of a bone with native constraints, from its parent's frame."""
         rig = pose.fk.rig
-        followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
         if followers is None:
-            constrained = self.plan.constrained.get(rig.uid)
-            if constrained is not None and bone not in constrained:
-                return bone_frame(rig.bone(bone), pose.local(bone), parent)
             follower = follower_of(pose.owner(bone), is_pulled)
         else:
             follower = followers.find(bone, pose.owner, pose.local, is_pulled)
@@ -342,6 +370,8 @@ class SolvedScene:
             frame = bone_frame(rig.bone(bone), follower.local or pose.local(bone), parent)
         if not follower.steps:
             return frame
+        # If it follows itself, it does so without its constraints.
+        self.frames[rig.uid][bone] = frame
         world = self.world(rig.object, rig.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
         for step in follower.steps:

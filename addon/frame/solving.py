@@ -185,7 +185,8 @@ class Runs:
             is_edit: Whether this is the viewport after an edit.
         """
         solved = SolvedScene(snapshot, is_edit)
-        units = [unit for unit in self.units_at(solved.time) if unit.plan.rig.uid in snapshot.rigs]
+        every = self.units_at(solved.time) if self.plan.by_state else self.units
+        units = [unit for unit in every if unit.plan.rig.uid in snapshot.rigs]
         for unit in units:
             self.solve_next(solved, unit, frame)
         if any([unit.plan.is_layered for unit in units]):

@@ -136,8 +136,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     for uid in stale:
         runs.readers[uid].forget()
         runs.played.followers.pop(uid, None)
-        # The original data keeps its own, so it will be read again after a foreign depsgraph.
-        early.driving[uid] = [] if done.is_foreign else done.driven[uid]
+        early.driving[uid] = done.driven[uid]
     wrong = affected.evaluated.keys() - right - replayed
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
@@ -483,10 +482,10 @@ class Affected(NamedTuple):
 
     def is_shown(self, uid: int) -> bool:
         """Return whether an evaluated armature has the composed channel values."""
-        writer = self.runs.writers[uid]
+        writer, untyped = self.runs.writers[uid], cast(Any, self.evaluated[uid])
         if not writer.poses_any:
             return True
-        return writer.is_shown(PoseChannels(pose_bones(self.evaluated[uid]), writer.rows))
+        return writer.is_shown(PoseChannels(untyped.pose.bones, writer.rows))
 
     def touched(self) -> set[int]:
         """Return the armatures whose channels or settings may have changed; see also `Varying`."""

@@ -198,17 +198,17 @@ class ChannelBuffer:
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
-        self._few = rows if rows.are_few else None
-        self._column = rig.column(self.channel, self.size, self._few)
-        self._are_many = self._few is None and len(bones) > MOST_SINGLY
+        self._rows = rows
+        self._column = rig.column(self.channel, self.size, rows)
+        self._are_many = not rows.are_few and len(bones) > MOST_SINGLY
 
     def refresh(self) -> bool:
         """Look up the bones again; return whether they all exist, in the same order."""
         self.rig.forget_columns()
-        if self._few is None:
-            return self.rig.has_same_bones()
+        if not (self._rows.are_few or self.rig.has_same_bones()):
+            return False
         try:
-            self._column = self.rig.column(self.channel, self.size, self._few)
+            self._column = self.rig.column(self.channel, self.size, self._rows)
         except KeyError:
             return False
         return True
@@ -227,7 +227,7 @@ class ChannelBuffer:
         """Return the values of the channel."""
         size = self.size
         values, readers, _ = self._column
-        if self._few is not None:
+        if self._rows.are_few:
             for bone in self.bones:
                 readers[bone]()
         else:

@@ -31,6 +31,7 @@ class DeferredWrites:
             it is drawn, and whether to draw it there. A click there selects the control.
         new: The armatures planned since the last write.
         followed: The armatures whose settings followed renames in the last writes.
+        written: The armatures with lists that the last writes may have changed.
         storing: For each armature, the names of the bones that store names, and of their mirror
             images.
     """
@@ -41,6 +42,7 @@ class DeferredWrites:
         self.shapes: dict[tuple[int, str], tuple[bpy.types.Object, str, bool]] = {}
         self.new: dict[int, bpy.types.Object] = {}
         self.followed: set[int] = set()
+        self.written: set[int] = set()
         self.storing: dict[int, set[str]] = {}
 
     def forget(self) -> None:
@@ -66,6 +68,7 @@ class DeferredWrites:
     def apply(self) -> set[int]:
         """Apply the writes; return the armatures with renamed list items."""
         renamed: set[int] = set()
+        self.written = {block.session_uid for block, *_ in self.noted.values()}
         names: dict[int, tuple[Any, dict[str, str]]] = {}
         with notifications.following() as followed:
             while self.noted:
@@ -87,13 +90,19 @@ class DeferredWrites:
             while self.new:
                 uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
-                    _assign_keys(armature)
-                    if _make_names_unique(armature):
+                    if self._complete(armature):
                         renamed.add(uid)
-                    _correct_copied_names(armature)
-                    complete_reference(armature)
         self.followed |= followed
         return renamed
+
+    def _complete(self, armature: bpy.types.Object) -> bool:
+        """Complete the lists of a new armature; return whether any item was renamed."""
+        if _assign_keys(armature):
+            self.written.add(armature.session_uid)
+        is_any_renamed = _make_names_unique(armature)
+        _correct_copied_names(armature)
+        complete_reference(armature)
+        return is_any_renamed
 
 
 def write_later(owner: Any, name: str, value: object) -> None:
@@ -121,8 +130,8 @@ def _draw_at(bones: Any, control: str, bone: str, is_drawn: bool) -> None:
     bones[control].custom_shape_transform = bones[bone] if is_drawn else None
 
 
-def _assign_keys(armature: bpy.types.Object) -> None:
-    """Assign a unique key to each constraint."""
+def _assign_keys(armature: bpy.types.Object) -> bool:
+    """Assign a unique key to each constraint; return whether any was assigned."""
     keys = keys_of(settings(armature))
     taken, last = {0}, max(keys, default=0)
     for i, key in enumerate(keys):
@@ -130,6 +139,7 @@ def _assign_keys(armature: bpy.types.Object) -> None:
             key = last = last + 1
             settings(armature).constraints[i].key = key
         taken.add(key)
+    return taken != {0, *keys}
 
 
 def _make_names_unique(armature: bpy.types.Object) -> bool:
@@ -211,5 +221,6 @@ def _correct_copied_names(armature: bpy.types.Object) -> None:
     """Correct the stored name of bones to which another bone's was copied."""
     bones = pose_bones(armature)
     for bone in bones:
-        if bone.fabrik_name != bone.name and bone.fabrik_name in bones:
+        stored = bone.fabrik_name
+        if stored and stored != bone.name and stored in bones:
             bone.fabrik_name = bone.name

@@ -165,10 +165,11 @@ def _blocks(group: bpy.types.PropertyGroup) -> list[bpy.types.Object | bpy.types
 
 @cache
 def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the nested property groups of a class."""
+    """Return the nested property groups of a class that have pointers to objects or collections."""
     base = bpy.types.PropertyGroup.bl_rna
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
-    return [prop.identifier for prop in pointers if prop.fixed_type.base == base]
+    groups = [prop for prop in pointers if prop.fixed_type.base == base]
+    return [prop.identifier for prop in groups if _pointers_in(prop.fixed_type)]
 
 
 @cache
@@ -181,6 +182,10 @@ def _inner_lists(kind: type[bpy.types.PropertyGroup]) -> list[str]:
 @cache
 def _pointers(kind: type[bpy.types.PropertyGroup]) -> list[str]:
     """Return the pointers to objects or collections of a property group."""
-    pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
+    return _pointers_in(cast(Any, kind).bl_rna)
+
+
+def _pointers_in(rna: Any) -> list[str]:
+    pointers = [prop for prop in rna.properties if prop.type == "POINTER"]
     blocks = ("Object", "Collection")
     return [prop.identifier for prop in pointers if prop.fixed_type.identifier in blocks]

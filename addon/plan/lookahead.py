@@ -13,7 +13,7 @@ in the depsgraph's copy of the action; their values are the FK pose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, cast
 
 import bpy
@@ -28,6 +28,7 @@ from ..blender.references import constraint_sources
 from ..blender.relations import (
     ConstrainedBones,
     Node,
+    is_placing,
     name_of,
     node_at,
     parents,
@@ -46,9 +47,6 @@ OBJECT_CHANNELS |= {"delta_rotation_euler", "delta_rotation_quaternion"}
 
 PLACES = {"location", "delta_location"}
 
-PLACING = ("location", "rotation", "scale", "delta_", "parent", "constraints")
-"""Prefixes of RNA paths that affect the transform of an object."""
-
 SWITCHES = (".influence", ".mute", ".enabled", ".rotation_mode")
 """Suffixes of RNA paths that enable or disable a native constraint, or drivers of a rotation."""
 
@@ -56,27 +54,26 @@ CROWD = 32
 """Above this ratio of all objects to animated inputs, a second evaluation takes longer than reading
 the inputs' F-curves: it visits everything in the scene."""
 
-UNANIMATED = animation.Channels(frozenset(), frozenset())
-"""The channels of an object without animation."""
-
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The parent types that can be computed."""
 
 
-def lookahead_of(plan: Plan) -> Lookahead:
+def lookahead_of(plan: Plan, animated_rigs: Set[int]) -> Lookahead:
     """Find the armatures that can be solved ahead, and the animated channels of their poses.
 
     Args:
         plan: A plan that is complete except for its lookahead.
+        animated_rigs: The armatures with animation (see `is_animated`).
     """
     lookahead = Lookahead()
     unsettled: set[tuple[int, str, str]] = set()
     for uid, rig in plan.rigs.items():
-        posed, channels = plan.slots[uid], UNANIMATED
-        if animation.is_animated(rig.object):
-            channels = animation.animated(rig.object)
         data = rig.object.animation_data
         lookahead.drivers[uid] = len(data.drivers) if data else 0
+        if uid not in animated_rigs:
+            lookahead.animated[uid] = set()
+            continue
+        posed, channels = plan.slots[uid], animation.animated(rig.object)
         switched = _switched(channels)
         lookahead.switched |= {(uid, name) for name, _ in switched}
         unsettled |= {(uid, *setting) for setting in switched}
@@ -392,7 +389,7 @@ class _DependencyWalk:
             return True
         if data.nla_tracks and _has_strips(ob):
             return False
-        if any([_places(curve.data_path) for curve in data.drivers]):
+        if any([is_placing(curve.data_path) for curve in data.drivers]):
             return False
         if data.action is None:
             return True
@@ -402,7 +399,7 @@ class _DependencyWalk:
             return False
         if curves.places:
             self.curves[ob.session_uid] = curves
-        return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
+        return all(path in OBJECT_CHANNELS for path in curves.places if is_placing(path))
 
     def _knows_constraints(self, node: Node, bone: str) -> bool:
         """Return whether all constraints of a bone can be computed, and note their dependencies."""
@@ -438,11 +435,13 @@ def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _starts(chain: ChainPlan) -> list[Node]:
-    """Return the nodes on which a chain depends."""
+    """Return the nodes on which a chain depends; its other bones are between the first two."""
+    ob = chain.rig.object
     if chain.problem:
-        return [(chain.rig.object, -1)]
-    bones = (*chain.bones, chain.tip_bone, *([chain.limb.foot] if chain.limb.foot >= 0 else ()))
-    return [*((chain.rig.object, bone) for bone in bones), *map(node_at, chain.needs())]
+        return [(ob, -1)]
+    last = chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
+    feet = [(ob, chain.limb.foot)] if chain.limb.foot >= 0 else []
+    return [(ob, chain.bones[0]), (ob, last), *feet, *map(node_at, chain.needs())]
 
 
 STILL = re.compile(r"hide(_\w+)?$|bbone_")
@@ -489,8 +488,3 @@ def _is_settled(curve: bpy.types.FCurve) -> bool:
             for target in variable.targets
         ]
     )
-
-
-def _places(path: str) -> bool:
-    """Return whether a property affects the transform of an object."""
-    return path.startswith(PLACING)

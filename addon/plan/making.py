@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import bpy
 
@@ -46,7 +46,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
             plan.timed.add(uid)
         for watched in member.watched:
             plan.watched.setdefault(watched.session_uid, set()).add(uid)
-    plan.lookahead = lookahead_of(plan)
+    plan.lookahead = lookahead_of(plan, plan.animated)
     plan.read = skeletons_by_name()
     plan.examined = _examined(plan, order)
     return plan
@@ -62,7 +62,7 @@ def _add(plan: Plan, uid: int, armature: ArmaturePlan) -> None:
     plan.moved[uid], plan.constrained[uid] = armature.moved, armature.constrained
     for name in armature.blocks:
         plan.copied.setdefault(name, []).append(uid)
-    if _is_driven(armature.rig.object):
+    if armature.is_animated and _is_driven(armature.rig.object):
         plan.driven.add(uid)
     for source in armature.sources:
         plan.sources.setdefault(source, set()).add(uid)
@@ -94,18 +94,13 @@ def is_orphaned(ob: bpy.types.Object) -> bool:
 def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Disturbed]]]:
     """Return the bones with native constraints or drivers that affect the plan."""
     rigs = plan.rigs | {ob.session_uid: skeleton_of(ob) for ob in order.visited if ob.pose}
-    relevant = {uid: set(plan.posed.get(uid, ())) for uid in rigs}
-    for uid, bone in order.constrained:
-        if uid in relevant and bone >= 0:
-            relevant[uid].add(bone)
-    for chain in plan.chains:  # Invalid chains don't pose bones, but these may be the cause.
-        relevant[chain.rig.uid].update(chain.bones)
     result: list[tuple[Skeleton, list[Disturbed]]] = []
-    for uid, rig in rigs.items():
+    for uid, relevant in _relevant_bones(plan, order, rigs).items():
+        rig = rigs[uid]
         paths = [split_bone_path(path) for path, _ in animation.driven(rig.object)]
         driven = {name for name, channel in paths if channel in TURNS}
         constrained = plan.constrained.of(rig)
-        bones = [i for i in relevant[uid] if i in constrained or rig.names[i] in driven]
+        bones = [i for i in relevant if i in constrained or rig.names[i] in driven]
         poses = [pose_bones(rig.object)[rig.names[i]] for i in bones]
         disturbed = [
             Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in driven else "")
@@ -114,3 +109,15 @@ def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Distur
         if disturbed:
             result.append((rig, disturbed))
     return result
+
+
+def _relevant_bones(plan: Plan, order: Order, rigs: Iterable[int]) -> dict[int, set[int]]:
+    """Return the bones that matter to the plan, of armatures that may have disturbed ones."""
+    plain = {uid for uid in plan.rigs.keys() - plan.animated if not plan.constrained[uid]}
+    relevant = {uid: set(plan.posed.get(uid, ())) for uid in rigs if uid not in plain}
+    # Invalid chains don't pose bones, but these may be the cause.
+    of_chains = [(chain.rig.uid, bone) for chain in plan.chains for bone in chain.bones]
+    for uid, bone in (*order.constrained, *of_chains):
+        if uid in relevant and bone >= 0:
+            relevant[uid].add(bone)
+    return relevant

@@ -19,6 +19,7 @@ from ..blender.references import (
     driver_sources,
     shape_parent,
     shape_sources,
+    transform_sources,
 )
 from ..blender.relations import (
     SHAPE,
@@ -26,11 +27,14 @@ from ..blender.relations import (
     Node,
     active_constraints,
     components,
+    cycles,
+    is_placing,
     is_switched,
     node_at,
     parents,
     possible_constraints,
     settle,
+    walk_dependencies,
 )
 from ..blender.skeleton import Landmarks, skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
@@ -100,6 +104,8 @@ class Order:
         self._constrained_bones = constrained_bones
         self.constrained: set[tuple[int, int]] = set()
         self.visited: set[bpy.types.Object] = set()
+        self.circular: set[tuple[int, int]] = set()
+        """Objects and bones that follow themselves through Blender's own relations."""
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
         self.switched: set[tuple[bpy.types.Object, str]] = set()
@@ -128,12 +134,18 @@ class Order:
         self._behind: dict[Node, frozenset[UnitPlan]] = {}
         """The units on which a node depends in any way, also late."""
         self._traces: dict[Node, Trace] = {}
+        self._is_circular = False
         self._sources: dict[Node, list[Node]] = {}
         self._all_sources: dict[Node, list[Node]] = {}
         self.late: dict[UnitPart, dict[str, set[UnitPlan]]] = {}
         """For each member, its inputs that are one update late, and the units these depend on."""
         self._find_units()
         self._find_needs()
+        circular = self._find_circular()
+        if circular != self.circular:
+            if not self._ignore_switched():
+                self.circular = circular
+            raise RefusedError
         for unit in self.units:
             for layer in (unit, *unit.members):
                 layer.is_layered = bool(self.beneath[unit])
@@ -141,7 +153,8 @@ class Order:
         try:
             self.sequence = in_order(self.units, self.needs)
         except CycleError:
-            self._refuse_cycles()
+            if not self._ignore_switched():
+                self._report_cycles()
             raise RefusedError from None
         self._note_late_leaders()
         self._note_late_cycles()
@@ -172,15 +185,27 @@ class Order:
             if bone.needs_by_state()
         }
 
-    def _refuse_cycles(self) -> None:
-        """Ignore switched constraints while they are off; then refuse any remaining cycles."""
+    def _find_circular(self) -> set[tuple[int, int]]:
+        """Return the objects and bones that follow themselves, though no unit poses them."""
+        if not (self._is_circular or any(self._drivers.values())):
+            return set()
+
+        def sources(node: Node) -> list[Node]:
+            nodes = self._landmarks_of(self._find_sources(node, self._placing(node)))
+            return [source for source in nodes if not self._is_posed(source)]
+
+        walked = walk_dependencies(self._traces, sources)
+        found = cycles({node: sources(node) for node in walked if not self._is_posed(node)})
+        return {(ob.session_uid, bone) for cycle in found for ob, bone in cycle}
+
+    def _ignore_switched(self) -> bool:
+        """Ignore switched constraints while they are off; return whether this is new."""
         switched: list[Any] = []
         if self._is_any_off and not self.switched:
             every = [con for constraints in self._native.values() for con, _ in constraints]
             switched = [*filter(is_switched, dict.fromkeys(every))]
         self.switched |= {(con.id_data, con.path_from_id()) for con in switched}
-        if not switched:  # Those that are off may just lack a target.
-            self._report_cycles()
+        return bool(switched)  # Those that are off may just lack a target.
 
     def _merge_sharing(self, chains: list[ChainPlan]) -> list[UnitPlan]:
         """Return the units: reaching chains that share bones form a tree."""
@@ -193,8 +218,9 @@ class Order:
             return i
 
         for i, chain in enumerate(chains):
-            for bone in chain.bones if chain.kind.reaches else ():
-                first_leader = leader_of(first.setdefault((chain.rig.uid, bone), i))
+            uid, bones = chain.rig.uid, chain.bones if chain.kind.reaches else ()
+            sharing = {first.setdefault((uid, bone), i) for bone in bones} - {i}
+            for first_leader in map(leader_of, sharing):
                 leader_index = leader_of(i)
                 leader[max(leader_index, first_leader)] = min(leader_index, first_leader)
         groups: dict[int, list[ChainPlan]] = {}
@@ -276,9 +302,8 @@ class Order:
     def _report_cycles(self) -> None:
         """Set the problem of one chain in each dependency cycle."""
         position = {unit: i for i, unit in enumerate(self.units)}
-        for cycle in components(self.needs):
-            if len(cycle) > 1 or cycle[0] in self.needs[cycle[0]]:
-                self._report_cycle(sorted(cycle, key=position.__getitem__))
+        for cycle in cycles(self.needs):
+            self._report_cycle(sorted(cycle, key=position.__getitem__))
 
     def _report_cycle(self, cycle: list[UnitPlan]) -> None:
         units = {*cycle}
@@ -325,7 +350,7 @@ class Order:
         The chain gets notes if it is one update late.
         """
         nodes = self._landmarks_of(starts)
-        settle(nodes, self._sources_of, self._traces, self._trace)
+        self._is_circular |= settle(nodes, self._sources_of, self._traces, self._trace)
         for node in nodes:
             for late in self._traces[node].late:
                 self._note_late(chain, late)
@@ -454,8 +479,20 @@ class Order:
             node: The node.
             is_carried: Whether it is posed.
         """
-        if not self._is_posed(node):
-            self.constrained.add((node[0].session_uid, node[1]))
+        key = node[0].session_uid, node[1]
+        is_posed = self._is_posed(node)
+        if not is_posed:
+            self.constrained.add(key)
+        if key in self.circular:
+            name = _owner(node).name
+            note = msg(
+                "Dependency cycle: “{owner}” follows itself, one update late. Make it follow "
+                "something else",
+                owner=name,
+            )
+            yield Late(name, note, self._units_behind([node]))
+            return
+        if not is_posed:
             yield from self._late_constraints(node, is_carried)
         yield from self._late_drivers(node)
         parent = shape_parent(node[0]) if node[1] < 0 else None
@@ -585,12 +622,29 @@ class Order:
 
     def _driving(self, node: Node) -> list[Node]:
         """Return the nodes that the drivers of a node read."""
+        if node not in self._read:
+            drivers = [curve.driver for curve in self._drivers_at(node)]
+            self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
+        return self._read[node]
+
+    def _placing(self, node: Node) -> list[Node]:
+        """Return the nodes whose transforms drive the transform of a node."""
+        ob, bone = node
+        curves = [
+            curve
+            for curve in self._drivers_at(node)
+            if is_placing(split_bone_path(curve.data_path)[1] or curve.data_path)
+        ]
+        sources = [source for curve in curves for source in transform_sources(curve.driver)]
+        # Drivers that read their own object or bone are no cycle for Blender.
+        return [other for other in sources if other != node and (bone >= 0 or other[0] != ob)]
+
+    def _drivers_at(self, node: Node) -> Sequence[Any]:
+        """Return the F-curves of the drivers of a node."""
         ob, bone = node
         by_bone = self._drivers_of(ob)
-        if by_bone and node not in self._read:
-            drivers = by_bone.get(skeleton_of(ob).names[bone] if bone >= 0 else "", ())
-            self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
-        return self._read[node] if by_bone else []
+        name = skeleton_of(ob).names[bone] if by_bone and bone >= 0 else ""
+        return by_bone.get(name, ()) if bone != SHAPE else ()
 
     def _drivers_of(self, ob: bpy.types.Object) -> dict[str, list[Any]]:
         by_bone = self._drivers.get(ob.session_uid)
@@ -619,18 +673,18 @@ class Order:
         """Return all landmarks on which a landmark depends in any way, except its unit's needs."""
         node_sources = self._all_sources.get(node)
         if node_sources is None:
-            sources = self._find_all_sources(node)
+            sources = self._find_sources(node, self._driving(node))
             node_sources = self._all_sources[node] = self._landmarks_of(sources)
         return node_sources
 
-    def _find_all_sources(self, node: Node) -> Iterator[Node]:
+    def _find_sources(self, node: Node, driving: Iterable[Node]) -> Iterator[Node]:
         ob, bone = node
         if bone == SHAPE:
             yield ob, -1
             yield from shape_sources(ob)
             return
         yield from self._counted(node, parents(node))
-        yield from self._driving(node)
+        yield from driving
         for _, sources in self._constraints(node):
             yield from sources
         parent = shape_parent(ob) if bone < 0 else None
@@ -644,12 +698,12 @@ def _owner(node: Node) -> Any:
 
 
 def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
-    """Return the drivers of an object by the bone name that they set; empty for the object."""
+    """Return an object's drivers, by the name of the bone that they set; empty for the object."""
     by_bone: dict[str, list[Any]] = {}
     for curve in ob.animation_data.drivers if ob.animation_data else ():
         path = curve.data_path
         name, _ = split_bone_path(path)
         # Custom properties don't move anything.
         if name or not (path == dependency_driver.PATH or path.startswith("pose.bones")):
-            by_bone.setdefault(name, []).append(curve.driver)
+            by_bone.setdefault(name, []).append(curve)
     return by_bone

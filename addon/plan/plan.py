@@ -97,7 +97,6 @@ class ArmaturePlan:
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
         self.driven = {bone for chain in self.chains for bone in chain.driven}
         self.tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
-        self.is_animated = is_animated(ob)
         data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
@@ -111,7 +110,13 @@ class ArmaturePlan:
         """Return whether a script changed a list; Blender doesn't notify of this."""
         untyped: Any = self.rig.object  # Called at each played frame.
         fabrik = untyped.fabrik
-        return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
+        constraints = fabrik.constraints
+        keys = [0] * len(constraints)
+        constraints.foreach_get("key", keys)
+        if keys != self.keys:
+            return True
+        is_any_used = any([getattr(fabrik, name) for name in LISTS])
+        return _lists_of(fabrik) != self.lists if is_any_used or self.lists else False
 
     def outlives(self, replaced: Set[int]) -> bool:
         """Return whether the plan is still valid after undo or redo replaced some data-blocks.
@@ -127,8 +132,12 @@ class ArmaturePlan:
         fabrik = settings(self.rig.object)
         self.keys[:], self.lists = keys_of(fabrik), _lists_of(fabrik)
 
-    def reset_messages(self) -> None:
-        """Reset problems and notes to those from this armature only."""
+    def reset(self) -> None:
+        """Reset problems and notes to those from this armature only, for a new plan of the file.
+
+        Whether it is animated is asked again: Blender may be about to rebuild relations.
+        """
+        self.is_animated = is_animated(self.rig.object)
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
         for bone in self.pre_pass:

@@ -14,6 +14,7 @@ from typing import cast
 import bpy
 
 from ..blender.access import is_edited, session_uid
+from ..blender.animation import is_animated
 from ..blender.session import part
 from ..blender.skeleton import (
     forget_replaced,
@@ -76,7 +77,7 @@ class Planner:
             uid: self.armatures.get(uid) or _plan_armature(ob) for uid, ob in objects.items()
         }
         for armature in self.armatures.values():
-            armature.reset_messages()
+            armature.reset()
         plan = make_plan(self.armatures)
         self._signatures = [(ob, self._signature(ob)) for ob in plan.examined]
         self._objects = _objects_of_file()
@@ -110,7 +111,7 @@ class Planner:
         planned = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
         outdated = self.with_changed_lists(planned.keys() - just_planned)
         outdated |= deferred.apply() & planned.keys()
-        for uid in planned.keys() - outdated:
+        for uid in planned.keys() & deferred.written - outdated:
             planned[uid].reread_lists()
         if outdated:  # Problems may contain names of other constraints.
             self._discard(outdated)
@@ -123,7 +124,8 @@ class Planner:
         if plan.lookahead.is_outdated() and not (
             have_bones_changed() or self.with_changed_lists(plan.rigs)
         ):
-            self.plan = plan = replace(plan, lookahead=lookahead_of(plan))
+            animated = {uid for uid, rig in plan.rigs.items() if is_animated(rig.object)}
+            self.plan = plan = replace(plan, lookahead=lookahead_of(plan, animated))
             tie_to_bodies(plan.units, plan.chains)
         for curves in (*plan.lookahead.curves.values(), *plan.lookahead.replaced.values()):
             curves.forget()
@@ -260,7 +262,8 @@ class Planner:
 def _plan_armature(armature: bpy.types.Object) -> ArmaturePlan:
     part(DeferredWrites).note_new(armature)
     rig, keys = skeleton_of(armature), keys_of(settings(armature))
-    chains = [plan_chain(rig, index) for index in range(len(keys))]
+    has_animation = is_animated(armature)
+    chains = [plan_chain(rig, index, has_animation) for index in range(len(keys))]
     # In Edit Mode, rest bones keep their old names, so bodies can't be recognized, and the armature
     # isn't posed.
     pre_pass = () if is_edited(armature) else pre_pass_of(rig, chains)

@@ -20,6 +20,7 @@ from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..body.chains import next_joint
 from ..body.posed import posed_limb
 from ..settings.joint_limits import joint_problem, joints_of
+from ..settings.joints import FabrikJoint
 from ..settings.properties import FabrikConstraint, settings
 from ..settings.values import pointed
 from .chain_plan import ChainPlan
@@ -27,8 +28,14 @@ from .deferred import is_renamed, stored_names, write_later
 from .registry import kind_of
 
 
-def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
-    """Return the plan of an armature's constraint, with its problem if it is invalid."""
+def plan_chain(rig: Skeleton, index: int, is_animated: bool) -> ChainPlan:
+    """Return the plan of an armature's constraint, with its problem if it is invalid.
+
+    Args:
+        rig: The armature.
+        index: The index of the constraint.
+        is_animated: Whether the armature is, so that its bones may have drivers.
+    """
     item = settings(rig.object).constraints[index]
     chain = ChainPlan(rig, index, kind_of(item.solver))
     try:
@@ -37,7 +44,7 @@ def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
         if chain.target is None and chain.kind.needs_target:
             raise ProblemError("No target: choose an object or a bone")
         chain.offset = _offset(item)
-        _resolve_joints(chain)
+        _resolve_joints(chain, is_animated)
         if chain.kind.reaches:
             chain.pole = _point(item, "pole_target", "pole_subtarget")
         chain.kind.resolve(chain, item)
@@ -126,20 +133,23 @@ def _offset(item: FabrikConstraint) -> Frame | None:
     return quat_matrix(quat_unit((w, a, b, c))), (x, y, z)
 
 
-def _resolve_joints(chain: ChainPlan) -> None:
+def _resolve_joints(chain: ChainPlan, is_animated: bool) -> None:
     pose = pose_bones(chain.rig.object)
     bones = [pose[chain.rig.names[i]] for i in chain.bones]
-    for problem in map(joint_problem, bones):
-        if problem:
-            raise ProblemError(problem)
-    if chain.kind.reaches and animation.is_animated(chain.rig.object):
+    joints: list[FabrikJoint] = [bone.fabrik_joint for bone in bones]
+    if problem := next(filter(None, map(joint_problem, bones, joints)), ""):
+        raise ProblemError(problem)
+    if chain.kind.reaches and is_animated:
         # Drivers override the solution, so the other bones must do the rest.
         chain.driven = [
             index
             for index, bone in zip(chain.bones, bones, strict=True)
             if animation.has_driver(chain.rig.object, bone, "rotation")
         ]
-    chain.joints = joints_of(bones, chain.bones, chain.driven)
+    free = [
+        None if i in chain.driven else joint for i, joint in zip(chain.bones, joints, strict=True)
+    ]
+    chain.joints = joints_of(free, chain.bones)
 
 
 def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:

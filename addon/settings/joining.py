@@ -221,7 +221,7 @@ def _join(
         drivers=len(data.drivers) if data else 0,
         tracks=len(data.nla_tracks) if data else 0,
         action=_action(data),
-        is_bare=not animation.is_animated(copy),
+        is_bare=bool(data and data.drivers) and not animation.is_animated(copy),
         parts=[_part(joined_copy, bones, renamed, ob) for joined_copy, bones in matched],
         ends=ends,
     )

@@ -7,11 +7,11 @@ the armature may have changed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite, pi
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from mathutils import Euler, Vector
 
@@ -72,18 +72,14 @@ class Joints:
         return limits, stiffness
 
 
-def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[int] = ()) -> Joints:
+def joints_of(joints: Sequence[FabrikJoint | None], indices: Sequence[int]) -> Joints:
     """Return the joints of a chain.
 
     Args:
-        bones: Its pose bones, which have no `joint_problem`.
+        joints: Those of its bones, which have no `joint_problem`; None for a bone that keeps its
+            FK pose.
         indices: The indices of the bones.
-        rigid: The indices of bones that keep their FK pose.
     """
-    joints: list[FabrikJoint | None] = [
-        None if index in rigid else bone.fabrik_joint
-        for bone, index in zip(bones, indices, strict=True)
-    ]
     if all([joint and joint.limit_type == "NONE" and not joint.stiffness for joint in joints]):
         return Joints()
     return Joints(
@@ -98,9 +94,14 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
     )
 
 
-def joint_problem(bone: Any) -> str:
-    """Return the problem of a pose bone's joint and its solution; empty if the joint is valid."""
-    joint: FabrikJoint = bone.fabrik_joint
+def joint_problem(bone: Any, joint: FabrikJoint | None = None) -> str:
+    """Return the problem of a pose bone's joint and its solution; empty if the joint is valid.
+
+    Args:
+        bone: The pose bone.
+        joint: Its joint, if it is already looked up.
+    """
+    joint = joint or cast(FabrikJoint, bone.fabrik_joint)
     if problem := unknown_choice(joint):
         return msg("“{name}”: {note}", name=bone.name, note=problem)
     kind = joint.limit_type

@@ -185,13 +185,14 @@ def follow(updates: Updates) -> None:
         return
     context = bpy.context
     ob, bone = _active(context)
-    selection = (session_uid(ob) if ob is not None else 0, bone)
+    selection = (0 if ob is None else ob.session_uid, bone)
     last = _seen
     if last is not None and last.selection == selection:
-        rig = planner.current().rigs.get(last.armature)
-        current = (0, 0) if rig is None else _shown_in(settings(rig.object))
-        if current[1] == last.size:
-            _seen = last._replace(item=current[0])
+        rig = (planner.known() or planner.current()).rigs.get(last.armature)
+        shown: Any = None if rig is None else rig.object
+        item, size = (0, 0) if rig is None else _shown_in(shown.fabrik)
+        if size == last.size:
+            _seen = last._replace(item=item)
             return
         last = None  # Adding and removing activate a row that the user didn't choose.
     armature = shown_armature(context)

@@ -30,22 +30,14 @@ ShotUnit = ChainPlan | TreePlan
 """A unit of the plan that can be solved as a shot."""
 
 
-class ShotSimulation:
-    """The simulation of a shot.
-
-    Attributes:
-        owner: Path of the settings that store its poses, relative to the armature object.
-    """
+class ShotSimulation(history.SimulatedConstraint):
+    """The simulation of a shot."""
 
     counts_wholly = True
-    moments = None
-    margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Set the armature, and the index of a constraint: the first continuous one of a body."""
-        self.owner = history.owner_path(index, "shot")
-        self._armature = armature
-        self._index = index
+        super().__init__(armature, index, "shot")
         self._bones = 0
         self._instants: list[Instant | None] = []
 
@@ -83,7 +75,7 @@ class ShotSimulation:
         if unit is None:
             raise ProblemError(
                 "“{constraint}” can't be solved at any frame: see its message",
-                constraint=settings(self._armature).constraints[self._index].name,
+                constraint=self._item.name,
             )
         self._bones = len(unit.bones)
 

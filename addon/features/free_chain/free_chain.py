@@ -214,24 +214,18 @@ def _root_location(chain: ChainInput, root: Vec) -> Vec:
     return moved_location(bone, location, chain.parent[0], sub(root, chain.root))
 
 
-class HeadSimulation:
+class HeadSimulation(history.SimulatedConstraint):
     """The simulation of a free chain's head."""
 
-    counts_wholly = False
-    moments = None
-    margin = 0
-
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        self.owner = history.owner_path(index, "follow")
-        self._armature = armature
-        self._index = index
+        super().__init__(armature, index, "follow")
         self._world = WHOLE
         self._joints: list[Vec] = []
         self._path: list[Vec] = []
 
     def inputs(self) -> object:
         """Return the values of `SIMULATED_SETTINGS`."""
-        values = values_of(settings(self._armature).constraints[self._index])
+        values = values_of(self._item)
         return [values[name] for name in SIMULATED_SETTINGS]
 
     def sources(self) -> list[Source]:
@@ -262,9 +256,6 @@ class HeadSimulation:
         """Return the simulation as bytes."""
         return SimulatedPath(self._world, self._joints, self._path).packed()
 
-    def _chain(self) -> ChainPlan | None:
-        return history.chain_of(self._armature, self._index)
-
 
 def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
     """Return the goal of a chain's head, in world space."""
@@ -276,13 +267,7 @@ def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
 
 def heads(armature: bpy.types.Object) -> list[HeadSimulation]:
     """Return the simulations of the valid free chains of an armature."""
-    simulations: list[HeadSimulation] = []
-    for i, item in enumerate(settings(armature).constraints):
-        if item.solver == SOLVER:
-            chain = history.chain_of(armature, i)
-            if chain is None or not chain.problem:
-                simulations.append(HeadSimulation(armature, i))
-    return simulations
+    return [HeadSimulation(armature, i) for i in history.valid_constraints(armature, SOLVER)]
 
 
 MOTION = Motion(

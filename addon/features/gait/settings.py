@@ -10,6 +10,7 @@ from mathutils import Matrix
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
 from ...settings.definitions import (
+    FACTOR,
     OVERRIDABLE,
     ItemList,
     animated,
@@ -98,7 +99,6 @@ class FabrikGaitStand(bpy.types.PropertyGroup):
 class FabrikGait(bpy.types.PropertyGroup):
     """A walk: some legs, and an animated body."""
 
-    _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
     name: str = defined(
         "Name", "Name of the walk", default="Walk", override=OVERRIDABLE, update=structure_changed
     )
@@ -113,7 +113,7 @@ class FabrikGait(bpy.types.PropertyGroup):
         "Blend feet and body: 0 leaves the feet on their targets and the body in its animation, "
         "1 is the walk",
         default=1.0,
-        **_share,
+        **FACTOR,
         in_presets=False,
     )
     body: str = fixed(
@@ -175,7 +175,7 @@ class FabrikGait(bpy.types.PropertyGroup):
         "Overshoot",
         "How far a foot lands ahead of its rest position, relative to the threshold",
         default=0.5,
-        **_share,
+        **FACTOR,
     )
     ray_height: float = animated(
         "Ray Height",
@@ -186,10 +186,10 @@ class FabrikGait(bpy.types.PropertyGroup):
         soft_max=2.0,
     )
     body_height: float = animated(
-        "Body Height", "How far the body follows the height of its feet", default=1.0, **_share
+        "Body Height", "How far the body follows the height of its feet", default=1.0, **FACTOR
     )
     body_tilt: float = animated(
-        "Body Tilt", "How far the body follows the slope under its feet", default=1.0, **_share
+        "Body Tilt", "How far the body follows the slope under its feet", default=1.0, **FACTOR
     )
     body_bob: float = animated(
         "Body Bob",

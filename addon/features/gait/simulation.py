@@ -21,6 +21,7 @@ from ...blender.skeleton import Point
 from ...plan import planner
 from ...plan.chain_plan import Snapshot
 from ...settings.values import animated_form, now, plain_of
+from ..simulation.history import Simulated
 from .editing import problem_of
 from .gait_plan import GaitPlan, plans_of
 from .ground_anchor import GroundAnchor, anchor_of, written
@@ -30,21 +31,12 @@ RECENT = 4
 """How many footfalls a leg may have within a frame or two."""
 
 
-class WalkSimulation:
-    """A walk during its simulation.
-
-    Attributes:
-        owner: The property path of its settings, from the armature object.
-    """
-
-    counts_wholly = False
-    moments = None
-    margin = 0
+class WalkSimulation(Simulated):
+    """A walk during its simulation."""
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Set a walk of an armature; `start` reports its problems."""
-        self.owner = f"fabrik.gaits[{index}]"
-        self._armature = armature
+        super().__init__(armature, f"fabrik.gaits[{index}]")
         self._index = index
         self._walk: StepPlanner | None = None
         self._grounds: dict[GroundAnchor, int] = {}
@@ -67,9 +59,7 @@ class WalkSimulation:
 
     def inputs(self) -> object:
         """Return the settings that the steps depend on, except animated ones."""
-        gait, armature = self._gait, self.plan.rig.object
-        channels = animated(armature)
-        moving = {path for path, _ in channels.keyed | channels.driven}
+        gait, moving = self._gait, animated(self.plan.rig.object).paths
         keyed = animated_form(type(gait)).names
         values = {
             name: value for name, value in plain_of(gait).items() if name not in NOT_SIMULATED

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
-    ORIGIN,
     Vec,
     add,
     dot,
     mix,
     quat_matrix,
     quat_of,
-    quat_product,
     rotate,
     scaled,
     slerp,
@@ -24,30 +22,7 @@ from fabrik_solver.motion.planted import Pose
 
 from ...plan.chain_plan import Aim
 from .probe import Probe
-from .sole import sole_contact
-
-
-class GroundOffset(NamedTuple):
-    """The transform of a foot from the animation's floor to the ground.
-
-    Attributes:
-        shift: The translation.
-        tilt: The rotation vector of the foot.
-        rise: How far the ground is above the animation's floor.
-        influence: How much the ground counts: 0 in a contact without ground below.
-    """
-
-    shift: Vec = ORIGIN
-    tilt: Vec = ORIGIN
-    rise: float = 0.0
-    influence: float = 1.0
-
-    def of(self, foot: Pose) -> Pose:
-        """Return a foot on the ground from its pose on the animation's floor."""
-        turn = foot.turn
-        if self.tilt != ORIGIN:
-            turn = quat_product(shape.turn_of(self.tilt), turn)
-        return Pose(add(foot.place, self.shift), turn)
+from .sole import GroundOffset, sole_contact
 
 
 class Foothold(NamedTuple):
@@ -95,11 +70,7 @@ def ground_below(probe: Probe, foot: Pose, points: Iterable[Vec]) -> GroundOffse
     ends = [rotate(foot.turn, point) for point in dict.fromkeys(points)]
     heights = [dot(add(foot.place, end), probe.up) - probe.floor for end in ends]
     on_floor = [sub(e, scaled(probe.up, high)) for e, high in zip(ends, heights, strict=True)]
-    lying = sole_contact(probe, foot.place, on_floor)
-    if lying is None:
-        return None
-    height = lying.height - dot(foot.place, probe.up)
-    return GroundOffset(scaled(probe.up, height), lying.tilt, lying.rise)
+    return sole_contact(probe, foot.place, on_floor)
 
 
 def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:

@@ -52,23 +52,17 @@ later."""
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
 
-class TrackRecorder:
+class TrackRecorder(history.SimulatedConstraint):
     """Records the animated poses of a foot.
 
     Attributes:
-        owner: The path of its ground settings.
         margin: How many frames to record before and after the range, while the foot moves: a
             stride, so that swings across the ends of the range have both their contacts.
     """
 
-    counts_wholly = False
-    moments = None
-
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Set the armature, and the index of its constraint."""
-        self.owner = history.owner_path(index, "ground")
-        self._armature = armature
-        self._index = index
+        super().__init__(armature, index, "ground")
         self.margin = round(STRIDE * frame_rate(bpy.context.scene))
         self._start = 0
         self._leg = 0.0
@@ -79,11 +73,10 @@ class TrackRecorder:
 
     def inputs(self) -> object:
         """Return the settings that the track depends on."""
-        item = settings(self._armature).constraints[self._index]
-        channels = animation.animated(self._armature)
-        moving = {path for path, _ in channels.keyed | channels.driven}
+        item = self._item
+        moving = animation.animated(self._armature).paths
         still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
-        chain = self._chain(planner.current())
+        chain = self._leg_in(planner.current())
         rest = [_rest(chain, bone) for bone in chain.bones] if chain else []
         if chain is not None and chain.roll is not None:
             rest += [_rest(chain, point.bone) for point in chain.controls]
@@ -100,7 +93,7 @@ class TrackRecorder:
 
     def sources(self) -> list[Source]:
         """Return the target, the parent of the leg, and the ground."""
-        chain = self._chain(planner.current())
+        chain = self._leg_in(planner.current())
         if chain is None:
             return [Point(self._armature)]
         points = [] if chain.target is None else [chain.target, *chain.controls]
@@ -112,7 +105,7 @@ class TrackRecorder:
     def start(self, snapshot: SolvedScene) -> None:
         """Start at the first frame."""
         self._start = int(snapshot.time)
-        chain = self._chain(snapshot.plan)
+        chain = self._leg_in(snapshot.plan)
         if chain is not None:
             self._grounds = [*chain.watched]
             probe = cast(GroundGoal, chain.goal_source).probe(
@@ -124,7 +117,7 @@ class TrackRecorder:
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record a frame."""
-        chain = self._chain(snapshot.plan)
+        chain = self._leg_in(snapshot.plan)
         if chain is None:
             return  # The constraint reports the reason.
         goal = cast(GroundGoal, chain.goal_source)
@@ -175,7 +168,7 @@ class TrackRecorder:
         start, grounds = self._start + first, tuple(ob.name for ob in self._grounds)
         return packed(Track(start, rate, self._leg, self._foot, grounds, samples))
 
-    def _chain(self, plan: Plan) -> ChainPlan | None:
+    def _leg_in(self, plan: Plan) -> ChainPlan | None:
         """Return the resolved constraint; None if it is invalid."""
         for chain in plan.chains:
             if chain.rig.object == self._armature and chain.item == self._index:

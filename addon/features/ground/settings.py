@@ -8,7 +8,7 @@ import bpy
 
 from ...blender.axes import axis_items
 from ...blender.rays import source_items
-from ...settings.definitions import animated, fixed, stored
+from ...settings.definitions import FACTOR, animated, fixed, stored
 from ...settings.properties import FabrikConstraint
 
 SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
@@ -157,9 +157,7 @@ class FabrikGround(bpy.types.PropertyGroup):
         "Follow Ground",
         "How far the hip follows the height of the feet. 0 only lowers it so that they reach",
         default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+        **FACTOR,
     )
     hip_reach: float = animated(
         "Max Extension",

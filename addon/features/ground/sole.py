@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Vec,
+    across,
+    add,
+    dot,
+    length,
+    quat_product,
+    rotate,
+    scaled,
+    sub,
+)
 from fabrik_solver.motion.ground import tilt_of, turn_of
 from fabrik_solver.motion.planted import Pose
 from fabrik_solver.motion.sole import Sole, counted, is_beside, resting_normal
@@ -21,22 +32,31 @@ NOWHERE = -1e30
 """The need of a foot that has no ground below it."""
 
 
-class SoleContact(NamedTuple):
-    """How a foot lies on the ground.
+class GroundOffset(NamedTuple):
+    """The transform of a foot from the animation's floor to the ground.
 
     Attributes:
-        tilt: Its rotation vector (see `tilt_of`).
-        height: The height of its goal along the axis, in meters from the origin of the world.
-        rise: How much higher the ground is than the floor of the animation.
+        shift: The translation.
+        tilt: The rotation vector of the foot (see `tilt_of`).
+        rise: How far the ground is above the animation's floor.
+        influence: How much the ground counts: 0 in a contact without ground below.
     """
 
-    tilt: Vec
-    height: float
-    rise: float
+    shift: Vec = ORIGIN
+    tilt: Vec = ORIGIN
+    rise: float = 0.0
+    influence: float = 1.0
+
+    def of(self, foot: Pose) -> Pose:
+        """Return a foot on the ground from its pose on the animation's floor."""
+        turn = foot.turn
+        if self.tilt != ORIGIN:
+            turn = quat_product(turn_of(self.tilt), turn)
+        return Pose(add(foot.place, self.shift), turn)
 
 
-def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleContact | None:
-    """Return how a foot lies on the ground without sinking in; None if there isn't any ground.
+def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> GroundOffset | None:
+    """Return how a foot moves to lie on the ground without sinking in; None without ground.
 
     Args:
         probe: Finds the ground.
@@ -61,7 +81,8 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
     if far is not None:
         wanted = _goal_height(probe, far, other, tilt)
         lift = counted(wanted - height, apart, CLIMB * probe.leg)
-    return SoleContact(tilt, height + lift, probe.level(near) - probe.floor + lift)
+    shift = scaled(up, height + lift - dot(location, up))
+    return GroundOffset(shift, tilt, probe.level(near) - probe.floor + lift)
 
 
 def _goal_height(probe: Probe, under: Under, point: Vec, tilt: Vec) -> float:

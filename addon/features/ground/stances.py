@@ -37,9 +37,9 @@ from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
-from .grounded_foot import Foothold, GroundOffset, blended, goal_of, ground_below, pose_of
+from .grounded_foot import Foothold, blended, goal_of, ground_below, pose_of
 from .probe import Probe
-from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
+from .sole import CLIMB, Below, GroundOffset, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
@@ -512,15 +512,14 @@ class Stances:
             return GroundOffset(influence=0.0)
         base = self.clip.planted.places[number].base
         hover, drift = self.clip.hover(number)
-        height = lying.height + hover - dot(base, self._up)
-        shift = scaled(self._up, height)
+        shift = add(lying.shift, scaled(self._up, hover))
         if lying.tilt != ORIGIN:
             apart = sub(flat.place, base)
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
         return GroundOffset(shift, lying.tilt, lying.rise - drift)
 
-    def _lying(self, number: int) -> SoleContact | None:
-        """Return how the foot lies in a contact; None without ground."""
+    def _lying(self, number: int) -> GroundOffset | None:
+        """Return how a foot moves to lie on the ground in a contact; None without ground."""
         base = self.clip.planted.places[number].base
         return sole_contact(self.probe, base, self.clip.ends(number))
 

@@ -19,21 +19,12 @@ from .record import OWNER, Kept, packed
 from .settings import OWN, blend_at, holds_of, signed
 
 
-class HoldSimulation:
-    """The simulation of an armature's holds.
-
-    Attributes:
-        owner: Property path of the settings that store the result, from the armature object.
-        moments: The frames to visit.
-    """
-
-    counts_wholly = False
-    margin = 0
+class HoldSimulation(history.Simulated):
+    """The simulation of an armature's holds, which visits the frames of their events."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
         """Set the armature."""
-        self.owner = OWNER
-        self._armature = armature
+        super().__init__(armature, OWNER)
         self._kept: Kept = {}
         self._events = [events_of(armature, i) for i in range(len(holds_of(armature)))]
         scene = cast(bpy.types.Scene, bpy.context.scene)

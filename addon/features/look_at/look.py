@@ -19,7 +19,7 @@ from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
-from ...settings.definitions import animated, fixed
+from ...settings.definitions import FACTOR, animated, fixed
 from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices, now
 from .target_path import UntraceableError, places_at
@@ -62,9 +62,7 @@ class FabrikLook(bpy.types.PropertyGroup):
         "Distribute the rotation over the bones. 0 rotates only the last bone, 1 rotates all "
         "bones equally",
         default=0.5,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+        **FACTOR,
     )
     limit_angle: float = animated(
         "Limit Angle",
@@ -79,9 +77,7 @@ class FabrikLook(bpy.types.PropertyGroup):
         "Softness",
         "How early the gaze slows down before the limit, relative to the limit",
         default=0.25,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+        **FACTOR,
     )
     damping: float = fixed(
         "Damping",

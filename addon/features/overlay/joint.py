@@ -64,7 +64,7 @@ def shown_joint(
 def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
     index = rig.now.bones.find(bone.name)
     posed = rig.now.bones[index]
-    joints = joints_of([bone], [index])
+    joints = joints_of([bone.fabrik_joint], [index])
     limits, _ = joints.now([ik_settings(posed) for _ in joints.native])
     limit = limits[0] if limits else None
     if limit is None:

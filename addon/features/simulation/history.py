@@ -28,7 +28,7 @@ from ...frame.solved_scene import SolvedScene
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
-from ...settings.properties import settings
+from ...settings.properties import FabrikConstraint, settings
 from . import digest
 from .digest import Source
 
@@ -44,8 +44,8 @@ UNKNOWN = msg("Not simulated: press Simulate")
 DAMAGED = msg("The simulation is damaged: press Simulate")
 
 
-class Simulated(Protocol):
-    """The simulation of a history, created for each pass.
+class Simulated:
+    """The simulation of a history of an armature, created for each pass.
 
     Attributes:
         owner: RNA path of its property group on the armature object, such as
@@ -55,14 +55,17 @@ class Simulated(Protocol):
         margin: How many frames to visit before and after the range.
     """
 
-    owner: str
-    counts_wholly: bool
-    moments: Sequence[float] | None
-    margin: int
+    counts_wholly = False
+    moments: Sequence[float] | None = None
+    margin = 0
+
+    def __init__(self, armature: bpy.types.Object, owner: str) -> None:
+        self.owner = owner
+        self._armature = armature
 
     def inputs(self) -> object:
         """Return the settings that are inputs; their ``repr`` goes into the digest."""
-        ...
+        raise NotImplementedError
 
     def sources(self) -> Iterable[Source]:
         """Return the objects whose animation, transform or mesh is an input.
@@ -71,7 +74,7 @@ class Simulated(Protocol):
         its object's transform without the mesh. Their dependencies (parents, constraints, drivers,
         chains) are included automatically.
         """
-        ...
+        raise NotImplementedError
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start at the first visited frame, before `step` is called for it.
@@ -79,19 +82,34 @@ class Simulated(Protocol):
         Raises:
             ProblemError: If the owner can't be simulated.
         """
-        ...
 
     def step(self, snapshot: SolvedScene) -> None:
         """Advance to the next frame, which is fully evaluated."""
-        ...
+        raise NotImplementedError
 
     def result(self) -> bytes:
         """Return the result to store."""
-        ...
+        raise NotImplementedError
+
+
+class SimulatedConstraint(Simulated):
+    """The simulation of a constraint, which stores it in one of its groups of settings."""
+
+    def __init__(self, armature: bpy.types.Object, index: int, group: str) -> None:
+        super().__init__(armature, owner_path(index, group))
+        self._index = index
+
+    @property
+    def _item(self) -> FabrikConstraint:
+        return settings(self._armature).constraints[self._index]
+
+    def _chain(self) -> ChainPlan | None:
+        """Return its plan; None if it has none."""
+        return chain_of(self._armature, self._index)
 
 
 @runtime_checkable
-class Repeatable(Simulated, Protocol):
+class Repeatable(Protocol):
     """A simulation that can try other settings without playing the frames again."""
 
     def recall(self, frames: tuple[int, int]) -> bool:
@@ -112,7 +130,7 @@ class Repeatable(Simulated, Protocol):
 
 
 @runtime_checkable
-class Showing(Simulated, Protocol):
+class Showing(Protocol):
     """A simulation that needs objects even if they are hidden, or excluded from the view layer."""
 
     def shown(self) -> list[bpy.types.Object]:
@@ -189,6 +207,13 @@ def chain_of(armature: bpy.types.Object, index: int) -> ChainPlan | None:
     plan = planner.known()
     chains = plan.chains if plan else ()
     return next((c for c in chains if c.item == index and c.rig.object == armature), None)
+
+
+def valid_constraints(armature: bpy.types.Object, solver: str) -> list[int]:
+    """Return the indices of an armature's constraints with a solver that have no problem."""
+    indices = [i for i, con in enumerate(settings(armature).constraints) if con.solver == solver]
+    chains = {i: chain_of(armature, i) for i in indices}
+    return [i for i, chain in chains.items() if chain is None or not chain.problem]
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:

@@ -206,7 +206,7 @@ def _length(rig: Skeleton, names: list[str]) -> int:
 
 def _add_colliders(armature: bpy.types.Object, bones: _Bones, stored: Stored) -> int:
     """Add the colliders of each group; return how many have an unknown shape."""
-    skipped = 0
+    skipped: set[Any] = set()  # A collider may be in several groups.
     by_uuid = {collider.get("uuid"): collider for collider in stored.get("colliders", ())}
     for group in stored.get("collider_groups", ()):
         for own in group.get("colliders", ()):
@@ -219,8 +219,8 @@ def _add_colliders(armature: bpy.types.Object, bones: _Bones, stored: Stored) ->
                 bone = bones.name(theirs.get("node", {}))
                 _add_collider(armature, bone, theirs, _name_of(group), kind)
             else:
-                skipped += 1
-    return skipped
+                skipped.add(theirs["bpy_object"])
+    return len(skipped)
 
 
 def _add_collider(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import dist
@@ -231,18 +231,14 @@ def recordings_of(armature: bpy.types.Object) -> dict[str, Recording]:
     return {owner: recording for (of, owner), recording in _recordings.items() if of == uid}
 
 
-class SpringSimulation:
+class SpringSimulation(history.SimulatedConstraint):
     """The simulation of a strand."""
 
-    counts_wholly = False
-    moments: Sequence[float] | None = None
     margin = BEYOND
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Set the armature, and the index of its constraint."""
-        self.owner = history.owner_path(index, "spring")
-        self._armature = armature
-        self._index = index
+        super().__init__(armature, index, "spring")
         self._first = 0.0
         self._recorded: list[Recorded] = []
         self._result = Result(b"", [], [], Still({}, []))
@@ -251,7 +247,7 @@ class SpringSimulation:
 
     @property
     def _spring(self) -> FabrikSpring:
-        return spring_of(settings(self._armature).constraints[self._index])
+        return spring_of(self._item)
 
     @cached_property
     def fields(self) -> list[bpy.types.Object]:
@@ -261,7 +257,7 @@ class SpringSimulation:
     def inputs(self) -> object:
         """Return the settings that aren't animated, and the frame rate."""
         armature, spring = self._armature, self._spring
-        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        paths, colliders = animation.animated(armature).paths, colliders_of(armature)
         shapes = [_unanimated(colliders[i], paths) for i in chosen_colliders(armature, spring)]
         return _unanimated(spring, paths), self.moving(shapes)
 
@@ -271,11 +267,10 @@ class SpringSimulation:
         Args:
             colliders: What to include of the colliders.
         """
-        item = settings(self._armature).constraints[self._index]
-        chain = history.chain_of(self._armature, self._index)
+        chain = self._chain()
         return (
             self.rate,
-            [getattr(item, name) for name in SIMULATED_SETTINGS],
+            [getattr(self._item, name) for name in SIMULATED_SETTINGS],
             colliders,
             [] if chain is None else chain.joints.drawn,
             self._spring.center is not None,
@@ -304,7 +299,7 @@ class SpringSimulation:
 
     def sources(self) -> list[Source]:
         """Return the last bone, the center, the force fields, and movers of the colliders."""
-        chain = history.chain_of(self._armature, self._index)
+        chain = self._chain()
         if chain is None:
             return []
         spring = self._spring
@@ -331,7 +326,7 @@ class SpringSimulation:
         """Record the inputs at a frame; frames before the range don't count."""
         if snapshot.time < self._first:
             return
-        chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
+        chain = cast(ChainPlan, self._chain())
         rig, item, spring = chain.rig, snapshot.item(chain), self._spring
         to_space = to_space_of(snapshot, center_of(spring))
         world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
@@ -360,7 +355,7 @@ class SpringSimulation:
             raise ProblemError(
                 "“{name}” can't be simulated: check the scale and position of its armature, center "
                 "and colliders",
-                name=settings(self._armature).constraints[self._index].name,
+                name=self._item.name,
             ) from None
         self._result = Result(blob, strand.cuts, strand.states, still)
 
@@ -382,7 +377,7 @@ class SpringSimulation:
     def still(self) -> Still:
         """Return the current settings that aren't animated."""
         armature, spring = self._armature, self._spring
-        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        paths, colliders = animation.animated(armature).paths, colliders_of(armature)
         current: Any = now(spring)
         owner, names = spring.path_from_id(), current._fields
         values = {n: getattr(current, n) for n in names if f"{owner}.{n}" not in paths}
@@ -443,7 +438,7 @@ class _Moving(SpringSimulation):
     def inputs(self) -> object:
         """Return the settings, without those of the spring and the shapes of its colliders."""
         armature = self._armature
-        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        paths, colliders = animation.animated(armature).paths, colliders_of(armature)
         chosen = chosen_colliders(armature, self._spring)
         parents = [(colliders[i].object, colliders[i].bone) for i in chosen]
         return self.moving(
@@ -453,12 +448,6 @@ class _Moving(SpringSimulation):
                 for is_mesh in (colliders[i].kind == "MESH",)
             ]
         )
-
-
-def _animated_paths(armature: bpy.types.Object) -> set[str]:
-    """Return the paths of an armature's animated settings."""
-    channels = animation.animated(armature)
-    return {path for path, _ in channels.keyed | channels.driven}
 
 
 def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
@@ -633,18 +622,7 @@ def _radius_path(collider: int) -> str:
 
 def strands(armature: bpy.types.Object) -> list[SpringSimulation]:
     """Return the simulations of an armature's valid springs."""
-    simulations: list[SpringSimulation] = []
-    for i, item in enumerate(settings(armature).constraints):
-        if item.solver == SOLVER:
-            chain = history.chain_of(armature, i)
-            if chain is None or not chain.problem:
-                simulations.append(SpringSimulation(armature, i))
-    return simulations
-
-
-def cuts_of(record: History, strand: StoredStrand) -> str:
-    """Return the frames at which a strand starts again, as text."""
-    return ", ".join([str(record.start + cut) for cut in strand.cuts])
+    return [SpringSimulation(armature, i) for i in history.valid_constraints(armature, SOLVER)]
 
 
 def problem_of(record: History, strand: StoredStrand) -> str:
@@ -686,7 +664,7 @@ def notes(armature: bpy.types.Object) -> list[str]:
             continue
         strand = StoredStrand.unpacked(record.blob)
         if strand.cuts:
-            frames = cuts_of(record, strand)
+            frames = ", ".join([str(record.start + cut) for cut in strand.cuts])
             texts.append(
                 msg("“{name}” starts again at the cuts: {frames}", name=item.name, frames=frames)
             )

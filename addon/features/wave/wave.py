@@ -14,7 +14,7 @@ from fabrik_solver.motion.wave import Wave, pose_wave
 from ...blender.animation import driven
 from ...blender.messages import msg
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
-from ...settings.definitions import animated, structure_changed
+from ...settings.definitions import FACTOR, animated, structure_changed
 from ...settings.properties import FabrikConstraint
 from ...settings.values import now
 
@@ -74,9 +74,7 @@ class FabrikWave(bpy.types.PropertyGroup):
         "Noise",
         "Amount of randomness: 0 is a sine wave, 1 is random in all directions",
         default=0.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+        **FACTOR,
     )
     seed: int = animated(
         "Seed", "Seed of the noise. The same seed always gives the same motion", default=0, min=0

@@ -102,7 +102,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Pin the bone."""
         named = bpy.data.objects.get(self.armature)
-        armature = active_armature(context) if named is None else named
+        armature = named if named and named.pose else active_armature(context)
         name = self.bone
         if not name:
             active = context.active_pose_bone

@@ -43,14 +43,14 @@ exceeds a range by half a radian."""
 
 PERSON: Final = {
     # People bow by tipping the pelvis as readily as they flex thighs; backward would be a limbo.
-    "HIPS": Bending(Axis(2.0, 2.0), Axis(3.0, 0.1), Axis(1.0, 1.0)),
+    # Leaning aside is up to the thighs and the spine.
+    "HIPS": Bending(Axis(0.1, 0.1), Axis(3.0, 0.1), Axis(1.0, 1.0)),
     # Discs give way forward; backward, the facets of the vertebrae meet. Ribs share in twists.
     "SPINE": Bending(
         Axis(1.0, 1.0, -36.0, 36.0), Axis(2.0, 0.17, -24.0, 66.0), Axis(0.67, 0.67, -35.0, 35.0)
     ),
-    # Half as stiff as other joints, because the gaze has a separate weight.
     "NECK": Bending(
-        Axis(0.5, 0.5, -40.0, 40.0), Axis(0.5, 0.35, -44.0, 44.0), Axis(0.5, 0.5, -70.0, 70.0)
+        Axis(1.0, 1.0, -40.0, 40.0), Axis(1.0, 1.0, -44.0, 44.0), Axis(1.0, 1.0, -70.0, 70.0)
     ),
     # It follows the arm; any other movement is stiff. The upward range is that of a shrug.
     "CLAVICLE": Bending(
@@ -161,9 +161,9 @@ TOGETHER: Final = 2.0
 # How strictly bones keep their orientation in a drag: weights about the front, left and up axes.
 
 GAZE: Final = (0.5, 0.5, 0.5)
-"""The weight of the head's direction: that of the neck, so the head keeps half of its direction."""
+"""The weight of the head's direction: half that of the neck, so the head keeps a third of it."""
 
-FREE_GAZE: Final = (0.05, 0.05, 0.05)
+FREE_GAZE: Final = (0.1, 0.1, 0.1)
 """The same while the head is dragged, when its direction hardly matters."""
 
 
@@ -189,8 +189,8 @@ it leans by `LEANING`."""
 CARRIED_TOGETHER: Final = UPRIGHT.pelvis[1]
 """Like `TOGETHER`, for a person's pelvis while it is dragged: as strict as other bodies' pitch."""
 
-HANGING: Final = (1.0, 1.0, 1.0)
-"""For arms that nothing drags: ten times the resistance of their shoulders, so that they keep
+HANGING: Final = (0.5, 0.5, 0.5)
+"""For arms that nothing drags: five times the resistance of their shoulders, so that they keep
 hanging while the trunk leans."""
 
 # The cost of a drag. People reach for something as long as it takes less effort than this per leg

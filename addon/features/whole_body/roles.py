@@ -11,6 +11,7 @@ from typing import Any, Final
 import bpy
 from mathutils import Matrix, Vector
 
+from fabrik_solver import inverse, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec
 from fabrik_solver.motion.anatomy import Limb
 
@@ -100,9 +101,15 @@ class Roles:
         """Return the point at which a bone is dragged and pinned, in the bone's space.
 
         That is the head of hands, feet, head and hips. For other bones it is the head of the next
-        bone, because importers guess tails.
+        bone, because importers guess tails. That of the chest is the neck.
         """
-        return ORIGIN if rig.names[bone] in self.ends else end_within(rig, bone)
+        name = rig.names[bone]
+        if name in self.ends:
+            return ORIGIN
+        after = rig.index.get(self.after.get(name, ""), -1)
+        if after < 0:
+            return end_within(rig, bone)
+        return point_in(inverse(rig.rest_frame(bone)), rig.head(after))
 
     def pinned_end(self, bone: Any) -> Vector:
         """Return the point at which a pose bone is dragged and pinned, in armature space."""

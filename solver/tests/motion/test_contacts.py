@@ -155,6 +155,14 @@ def test_foot_that_stands_all_the_time_has_one_contact() -> None:
     assert [(c.first, c.last) for c in of_point(path)] == [(0, 49)]
 
 
+def test_foot_of_a_single_frame_neither_strikes_nor_leaves() -> None:
+    """A shot may be a single frame long."""
+    way = Trajectory([(0.0, 0.0, 0.0)], [0.0])
+    contacts = contacts_of(way, way, [QUAT_IDENTITY], 24.0, 0.9, AUTOMATIC)
+    assert contacts == []
+    assert strikes_and_offs(contacts, way, way, [QUAT_IDENTITY], 24.0, 0.2) == []
+
+
 def test_foot_that_flies_has_no_contact() -> None:
     path = [(0.1 * i, 0.0, 0.5) for i in range(50)]
     assert of_point(path) == []

@@ -247,7 +247,7 @@ JOINTS: dict[str, dict[str, Any]] = {
 def limit_of(rig: bpy.types.Object, bone: str) -> Any:
     from addon.settings.joint_limits import joints_of
 
-    return joints_of([rig.pose.bones[bone]], [0]).limits[0]
+    return joints_of([rig.pose.bones[bone].fabrik_joint], [0]).limits[0]
 
 
 @pytest.mark.parametrize("rolls", ROLLS)

@@ -450,6 +450,18 @@ def test_range_that_is_too_short_for_any_ground_is_said() -> None:
     assert walkers.messages(rig) == {""}
 
 
+def test_a_shot_of_a_single_frame_can_be_simulated() -> None:
+    """Without any animation, this is all that there is to record."""
+    rig = rigs.make_chain(2, joints=((0, 0, 1), (0, 0.1, 0.5), (0, 0, 0.1)))
+    item = rigs.add_constraint(rig, "B1", rigs.make_empty(location=(0, 0, 0.1)))
+    item.ground.use, item.ground.source = True, "OBJECT"
+    item.ground.object, item.ground.lock_time = walkers.make_ground(walkers.flat), 0.1
+    walkers.simulate(rig, last=1)
+    rigs.go(1)
+    assert item.state == "REACHED"
+    assert "never stands still" in item.message
+
+
 def test_numbers_that_make_no_sense_cannot_be_set() -> None:
     ground = walkers.make_walker().fabrik.constraints[0].ground
     names = "ray_above", "ray_below", "blend", "max_angle", "speed", "height", "lock_time"

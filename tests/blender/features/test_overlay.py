@@ -600,7 +600,7 @@ def posed(joint: Any) -> bpy.types.Object:
 def limit_of(bone: Any) -> Any:
     from addon.settings.joint_limits import ik_settings, joints_of
 
-    joints = joints_of([bone], [1])
+    joints = joints_of([bone.fabrik_joint], [1])
     return joints.now([ik_settings(bone) for _ in joints.native])[0][0]
 
 

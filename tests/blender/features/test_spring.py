@@ -1112,6 +1112,9 @@ def test_springs_of_the_vrm_addon_are_imported(vrm, is_installed, tmp_path, capf
         else:
             extended.enabled, extended.shape_type = True, shape
             extended.shape.sphere.inside = extended.shape.capsule.inside = i < 4
+    second = stored.collider_groups.add()  # It counts once.
+    second.vrm_name, second.uuid = "Jaw", "j"
+    second.colliders.add().collider_uuid = "c5"
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "vrm.blend"))
     if not is_installed:
         vrm.remove()

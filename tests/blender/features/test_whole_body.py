@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import pytest
 import rigs
-from characters import make_animal
+from characters import make_animal, make_character
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
@@ -315,6 +315,17 @@ def test_any_other_bone_is_dragged_at_its_tail(sample: Any) -> None:
     assert (tail_of(sample, roles.chest) - start - Vector((0.05, -0.1, -0.1))).length < 1e-3
 
 
+def test_a_chest_is_dragged_at_the_neck_wherever_its_tail_is(empty_file: None) -> None:
+    """Importers leave the tails of forks along an axis, here a meter beside the body."""
+    rig = make_character("smpl")
+    rigs.activate(rig, "POSE")
+    roles = pin_feet(rig)
+    assert (tail_of(rig, roles.chest) - head_of(rig, roles.chest)).length > 0.9
+    start, way = head_of(rig, "Neck"), Vector((0.0, -0.15, -0.04))
+    drag(rig, roles.chest, way)
+    assert (head_of(rig, "Neck") - start - way).length < 1e-3
+
+
 @pytest.mark.parametrize("factor", [-3.0, 0.05, 60.0])
 @pytest.mark.parametrize(("bone", "joint"), [("Spine", "Chest"), ("Upper arm.L", "Forearm.L")])
 def test_a_bone_whose_tail_an_importer_guessed_is_dragged_at_its_next_joint(
@@ -494,6 +505,13 @@ def test_pins_go_from_location_to_both_to_free(sample: Any) -> None:
     assert [pin.bone for pin in pins_of(sample)] == ["Foot.L"]
     with pytest.raises(RuntimeError, match="has no bone"):
         bpy.ops.fabrik.pin(bone="Tail")
+
+
+def test_the_active_armature_is_pinned_if_the_named_object_has_no_bones(sample: Any) -> None:
+    empty = rigs.make_empty()
+    rigs.activate(sample)
+    assert bpy.ops.fabrik.pin(armature=empty.name, bone="Foot.L") == {"FINISHED"}
+    assert pin_kind(sample, "Foot.L") == "LOCATION"
 
 
 def test_a_pin_follows_its_renamed_bone(sample: Any) -> None:

@@ -163,6 +163,20 @@ def test_keys_go_along(has_action: bool) -> None:
         assert a.fabrik.constraints[0].influence == (0.5 if has_action else 1.0)
 
 
+@pytest.mark.parametrize("has_data", [False, True])
+def test_an_armature_without_constraints_takes_an_action_as_in_blender(has_data: bool) -> None:
+    """Blender gives it the action of the other one only if it has no animation data."""
+    figure("Other", 9)
+    a, b = make_chain(3, "A"), make_chain(3, "B")
+    b.pose.bones["B0"].keyframe_insert("location", frame=1)
+    if has_data:
+        a.animation_data_create()
+    update(a)
+    join(a, b)
+    update()
+    assert (a.animation_data.action is None) == has_data
+
+
 def test_strips_go_along() -> None:
     a, b = figure("A", 0), figure("B", 5)
     key(b.fabrik.constraints[0], "influence", {1: 0.25})

@@ -100,7 +100,17 @@ def joints(rig: Any) -> None:
     plain(rig)
 
 
-KINDS = (plain, stretched, by_its_head, after_a_bone, after_blender, keyed, joints)
+def below_many(rig: Any) -> None:
+    """Most bones are parents of the chain, and are read at once although they are not posed."""
+    rigs.activate(rig, "EDIT")
+    for i in range(1, MANY):
+        rig.data.edit_bones[f"After {i}"].parent = rig.data.edit_bones[f"After {i - 1}"]
+    rigs.activate(rig, "OBJECT")
+    target = rigs.make_empty(location=(1, 0, 3))
+    rigs.add_constraint(rig, f"After {MANY - 1}", target, chain_count=2)
+
+
+KINDS = (plain, stretched, by_its_head, after_a_bone, after_blender, keyed, joints, below_many)
 
 
 def worked_with(kind: Callable[[Any], None], mode: str) -> list[object]:
@@ -145,6 +155,7 @@ def test_a_few_bones_are_posed_as_all_are(kind, mode, monkeypatch):
     for few in (0, 8, 10**6):
         monkeypatch.setattr("addon.blender.rotation.SPARSE", few)
         monkeypatch.setattr("addon.blender.skeleton.SPARSE", few)
+        monkeypatch.setattr("addon.frame.solved_scene.SPARSE", few)
         found.append(worked_with(kind, mode))
 
     assert found[0] == found[1] == found[2]

@@ -16,6 +16,7 @@ from mathutils import Matrix, Vector
 from operating import select_bones
 from rigs import activate, go, make_armature, make_chain, make_empty, update
 
+from addon.blender import dependency_driver
 from addon.settings.values import settings_in, values_of
 
 SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE", "SPRING")
@@ -630,6 +631,11 @@ def join(chance: Chance) -> str:
     if chance.random() < 0.5:
         activate(guest)
         call(bpy.ops.fabrik.pin, bone=chance.choice(bones), frames=chance.choice(PINNED))
+    data, twin = pair()[0].animation_data, pair()[1]
+    drivers = data.drivers if data else ()
+    if any(curve.data_path != dependency_driver.PATH for curve in drivers):
+        twin.animation_data_create()  # Blender gives a guest's action only to one without data.
+        update(twin)
     if chance.random() < 0.8:
         update()  # Else Blender has not evaluated it.
     said = []

@@ -62,8 +62,6 @@ class Resistance:
         positive: The same for a positive component.
     """
 
-    __slots__ = ("axis", "negative", "positive")
-
     def __init__(self, axis: Vec, negative: Sequence[Onset], positive: Sequence[Onset]) -> None:
         self.axis = axis
         self.negative = negative
@@ -95,8 +93,6 @@ class Link:
         high: The sum above which the spring resists, at least 0, in radians.
         stiffness: The weight of the squared excess.
     """
-
-    __slots__ = ("axes", "high", "joints", "low", "stiffness")
 
     def __init__(
         self,
@@ -146,23 +142,6 @@ class WholeBodyJoint:
         mass: Its mass.
         center: Its center of mass at the start.
     """
-
-    __slots__ = (
-        "axes",
-        "center",
-        "follows",
-        "head",
-        "inherits",
-        "is_free",
-        "limit",
-        "mass",
-        "parent",
-        "preferred",
-        "resistances",
-        "rotation",
-        "share",
-        "stiffness",
-    )
 
     def __init__(
         self,
@@ -234,8 +213,6 @@ class Placement:
         changes: The rotation of each bone since the start.
     """
 
-    __slots__ = ("axes", "changes", "heads", "moved", "turns")
-
     def __init__(self, moved: list[Vec], turns: list[Quat]) -> None:
         """Set the searched motions and rotations; `Articulation.place` computes the rest."""
         self.moved = moved
@@ -258,22 +235,6 @@ class Articulation:
         mass: The total mass of the bones.
         stiffness: The stiffness of each joint against rotation that it doesn't share.
     """
-
-    __slots__ = (
-        "_backs",
-        "_centers",
-        "_levers",
-        "_placed",
-        "follower",
-        "heads",
-        "joints",
-        "mass",
-        "moving",
-        "order",
-        "origin",
-        "size",
-        "stiffness",
-    )
 
     def __init__(
         self,

@@ -34,15 +34,6 @@ class Effector:
         force: The effector's force from the equations, times the pull.
     """
 
-    __slots__ = ("bone", "force", "gap", "place", "point", "pull", "target")
-    bone: int
-    point: Vec
-    target: Vec
-    pull: float
-    place: Vec
-    gap: Vec
-    force: Vec
-
     def __init__(self, bone: int, point: Vec, target: Vec, pull: float = 1.0) -> None:
         self.bone = bone
         self.point = point
@@ -67,13 +58,6 @@ class Lever:
         motion_left: The same for the rotations that active constraints allow.
     """
 
-    __slots__ = ("effector", "last", "motion", "motion_left", "number")
-    number: int
-    effector: Effector
-    last: int
-    motion: Mat3
-    motion_left: Mat3
-
     def __init__(self, number: int, effector: Effector, last: int = -1) -> None:
         self.number = number
         self.effector = effector
@@ -85,9 +69,6 @@ class Lever:
 @final
 class Coupling:
     """The coupling of two effectors; a class, so that it can be changed in place."""
-
-    __slots__ = ("matrix",)
-    matrix: Mat3
 
     def __init__(self) -> None:
         self.matrix = ZEROS
@@ -135,16 +116,14 @@ class Coupling:
 class System:
     """The equations (J Jᵀ + damping) f = gaps, as a full matrix."""
 
-    __slots__ = ("_effectors", "_rows")
-    _effectors: list[Effector]
-    _rows: list[list[Coupling]]
-
     def __init__(self, effectors: list[Effector]) -> None:
         """Set the effectors; the equations are empty."""
         self._effectors = effectors
         # Each row starts at the diagonal, as the matrix is symmetric.
         count = len(effectors)
-        self._rows = [[Coupling() for _ in range(row, count)] for row in range(count)]
+        self._rows: list[list[Coupling]] = [
+            [Coupling() for _ in range(row, count)] for row in range(count)
+        ]
 
     def reset(self, damping: float) -> None:
         """Reset the equations to the damping alone."""
@@ -203,17 +182,12 @@ class TreeSystem(System):
     with their ancestors.
     """
 
-    __slots__ = ("_blocks", "_paths", "_shared")
-    _blocks: list[Coupling]
-    _paths: list[list[tuple[int, Mat3]]]
-    _shared: JointSystem
-
     def __init__(self, effectors: list[Effector]) -> None:
         """Set the effectors; the equations are empty."""
         self._effectors = effectors
         self._rows = []
-        self._blocks = [Coupling() for _ in effectors]
-        self._paths = []
+        self._blocks: list[Coupling] = [Coupling() for _ in effectors]
+        self._paths: list[list[tuple[int, Mat3]]] = []
         self._shared = JointSystem()
 
     def reset(self, damping: float) -> None:

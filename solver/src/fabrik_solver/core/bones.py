@@ -94,11 +94,6 @@ class Local:
     times as long, or five times when compiled.
     """
 
-    __slots__ = ("location", "rotation", "scale")
-    location: Vec
-    rotation: Quat
-    scale: Vec
-
     def __init__(
         self, location: Vec = ORIGIN, rotation: Quat = QUAT_IDENTITY, scale: Vec = NO_STRETCH
     ) -> None:

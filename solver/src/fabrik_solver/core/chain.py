@@ -65,39 +65,6 @@ class Chain:
         outer: The outer radius: 1 except for rounding.
     """
 
-    __slots__ = (
-        "_bending",
-        "_flat",
-        "_sizes",
-        "aside",
-        "axis",
-        "bend",
-        "folds",
-        "inner",
-        "is_sure",
-        "joints",
-        "lengths",
-        "outer",
-        "root",
-        "scale",
-        "start",
-    )
-    joints: tuple[Point, ...]
-    bend: Point | None
-    is_sure: bool
-    folds: tuple[int, ...]
-    lengths: tuple[float, ...] | None
-    root: Vec
-    scale: float
-    start: list[Joint]
-    axis: Vec
-    aside: float
-    inner: float
-    outer: float
-    _bending: tuple[Vec, Vec, float] | None
-    _flat: tuple[list[Joint], Vec] | None
-    _sizes: tuple[float, ...]
-
     def __init__(
         self,
         joints: tuple[Point, ...],
@@ -149,8 +116,8 @@ class Chain:
         self.aside = aside
         self.inner = inner
         self.outer = outer
-        self._bending = None
-        self._flat = None
+        self._bending: tuple[Vec, Vec, float] | None = None
+        self._flat: tuple[list[Joint], Vec] | None = None
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
@@ -283,15 +250,6 @@ class Goal:
             then ignored.
     """
 
-    __slots__ = ("is_hint", "pole", "pole_angle", "pole_weight", "softness", "swing", "target")
-    target: Point
-    pole: Point | None
-    pole_angle: float
-    pole_weight: float
-    softness: float
-    swing: float
-    is_hint: bool
-
     def __init__(
         self,
         target: Point,
@@ -343,25 +301,6 @@ class Solution:
         normal: The normal of the plane in which the chain then bends.
     """
 
-    __slots__ = (
-        "aim",
-        "chain",
-        "in_reach",
-        "iterations_used",
-        "moved",
-        "normal",
-        "residual",
-        "state",
-        "turn",
-    )
-    aim: Vec
-    chain: Chain
-    moved: list[Joint]
-    state: State
-    in_reach: bool
-    residual: float
-    iterations_used: int
-
     def __init__(
         self,
         chain: Chain,
@@ -376,7 +315,7 @@ class Solution:
     ) -> None:
         self.chain = chain
         self.moved = moved
-        self.state = state
+        self.state: State = state
         self.in_reach = in_reach
         self.residual = residual
         self.iterations_used = iterations_used

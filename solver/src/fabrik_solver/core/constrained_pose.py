@@ -133,6 +133,7 @@ class ConstrainedPose:
         frame = bone_frame(bone.own.bone, bone.local, parent)
         if not bone.constraints:
             return frame
+        self.frames[bone.own.index] = frame  # If it follows itself, without its constraints.
         world = self.world
         spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, world)
         for con in bone.constraints:

@@ -62,17 +62,11 @@ class _Layer:
         predecessors: The index of its predecessor in the previous frame, or -1.
     """
 
-    __slots__ = ("candidates", "instant", "predecessors", "successors")
-    instant: Instant
-    candidates: list[Candidate]
-    successors: list[int]
-    predecessors: list[int]
-
     def __init__(self, instant: Instant) -> None:
         self.instant = instant
-        self.candidates = []
-        self.successors = []
-        self.predecessors = []
+        self.candidates: list[Candidate] = []
+        self.successors: list[int] = []
+        self.predecessors: list[int] = []
         self.place(instant.alone())
 
     def place(self, candidate: Candidate) -> int:

@@ -32,13 +32,6 @@ class Candidate:
         reaches: Whether that distance is within the tolerance.
     """
 
-    __slots__ = ("location", "missed", "points", "reaches", "rotations")
-    rotations: Sequence[Quat]
-    location: Vec
-    points: list[Vec]
-    missed: float
-    reaches: bool
-
     def __init__(
         self,
         rotations: Sequence[Quat],
@@ -76,25 +69,6 @@ class Instant:
 @final
 class ChainInstant(Instant):
     """A chain at a frame; see `pose_chain` for the arguments."""
-
-    __slots__ = (
-        "_chain",
-        "_goal",
-        "_iterations",
-        "_led",
-        "_solver",
-        "_stretch",
-        "_tip",
-        "_tolerance",
-    )
-    _chain: ChainInput
-    _goal: Goal
-    _led: Goal
-    _solver: str
-    _iterations: int
-    _tolerance: float
-    _tip: Tip | None
-    _stretch: Stretch | None
 
     def __init__(
         self,
@@ -185,15 +159,11 @@ class BodyInstant(Instant):
     All influences are treated as 1, because they blend the path with the FK pose afterward.
     """
 
-    __slots__ = ("_arms", "_body", "_pulls", "_size")
-    _body: BodyInput
-    _pulls: Sequence[Pull | None]
-    _size: float
-    _arms: list[Vec]
-
     def __init__(self, body: BodyInput, pulls: Sequence[Pull | None]) -> None:
         self._body = body
-        self._pulls = [None if pull is None else pull.whole() for pull in pulls]
+        self._pulls: Sequence[Pull | None] = [
+            None if pull is None else pull.whole() for pull in pulls
+        ]
         self._arms = [(0.0, bone.length, 0.0) for bone in body.bones]
         for member in body.members:
             self._arms[member.bones[-1]] = member.tip

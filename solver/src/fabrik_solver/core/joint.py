@@ -23,15 +23,6 @@ class Joint:
         uz: Direction of that bone.
     """
 
-    __slots__ = ("size", "ux", "uy", "uz", "x", "y", "z")
-    x: float
-    y: float
-    z: float
-    size: float
-    ux: float
-    uy: float
-    uz: float
-
     def __init__(self, x: float, y: float, z: float, size: float) -> None:
         self.x = x
         self.y = y

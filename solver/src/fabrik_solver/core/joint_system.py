@@ -20,8 +20,6 @@ class Block:
     Its elements are attributes instead of a list, which is several times as fast when compiled.
     """
 
-    __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h", "i")
-
     def __init__(self) -> None:
         self.a = self.b = self.c = 0.0
         self.d = self.e = self.f = 0.0
@@ -73,8 +71,6 @@ class Pivot:
     Attributes:
         is_positive: Whether it is positive definite; otherwise it can't be used.
     """
-
-    __slots__ = ("_p", "_q", "_r", "_u", "_v", "_w", "is_positive")
 
     def __init__(self, block: Block) -> None:
         self._p = p = block.a
@@ -128,20 +124,6 @@ class JointSystem:
             rotate forward.
         kept: 1 for each axis about which the joint rotates, otherwise 0.
     """
-
-    __slots__ = (
-        "_factors",
-        "_pivots",
-        "_rotations",
-        "axes",
-        "chains",
-        "kept",
-        "owners",
-        "rows",
-        "slides",
-        "spins",
-        "walls",
-    )
 
     def __init__(self) -> None:
         self.owners: list[int] = []
@@ -273,8 +255,6 @@ class JointSystem:
 @final
 class _Entry:
     """The entries of a vector for a joint, as attributes like in `Block`."""
-
-    __slots__ = ("x", "y", "z")
 
     def __init__(self, x: float, y: float, z: float) -> None:
         self.x = x

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import acos, atan2, sqrt
 from typing import Final, final
 
-from .block_solver import Effector, Lever, System, system_of
+from .block_solver import Effector, Lever, system_of
 from .bones import Bone, Local, carried_turn, inherited_axes, turned_axes, turned_to
 from .limits import Hinge, Limit
 from .slide import Slide
@@ -90,51 +90,6 @@ class ConstrainedBone:
         active_axes: The active edges, orthonormalized.
     """
 
-    __slots__ = (
-        "active",
-        "active_axes",
-        "arm",
-        "at",
-        "axes",
-        "bone",
-        "compliance",
-        "edges",
-        "given",
-        "head",
-        "is_carried",
-        "joint",
-        "levers",
-        "limit",
-        "parent",
-        "posed",
-        "rotation",
-        "scale",
-        "stiffness",
-        "tried",
-        "turn",
-    )
-    bone: Bone
-    given: Quat
-    joint: Quat
-    is_carried: bool
-    scale: Vec
-    parent: int
-    at: Vec
-    arm: Vec
-    limit: Limit | None
-    stiffness: float
-    compliance: float
-    levers: list[Lever]
-    rotation: Quat
-    tried: Quat
-    head: Vec
-    axes: Mat3
-    posed: Mat3
-    turn: Vec
-    edges: list[Vec]
-    active: int
-    active_axes: list[Vec]
-
     def __init__(
         self,
         bone: Bone,
@@ -156,16 +111,16 @@ class ConstrainedBone:
         self.limit = limit
         self.stiffness = stiffness
         self.compliance = 1.0 - stiffness
-        self.levers = []
+        self.levers: list[Lever] = []
         self.rotation = local.rotation
         self.tried = local.rotation
         self.head = ORIGIN
         self.axes = bone.rest
         self.posed = bone.rest
         self.turn = ORIGIN
-        self.edges = []
+        self.edges: list[Vec] = []
         self.active = 0
-        self.active_axes = []
+        self.active_axes: list[Vec] = []
 
     def joint_axes(self, parent: Mat3) -> tuple[Mat3, Vec]:
         """Return the axes in which the joint rotates, and the scale applied to the result."""
@@ -222,33 +177,6 @@ class Linkage:
         system: The equations between the effectors.
     """
 
-    __slots__ = (
-        "bones",
-        "effectors",
-        "parent",
-        "reach",
-        "root",
-        "root_active",
-        "root_compliance",
-        "root_edges",
-        "root_left",
-        "slide",
-        "system",
-        "tried_root",
-    )
-    bones: list[ConstrainedBone]
-    effectors: list[Effector]
-    parent: Mat3
-    root: Vec
-    root_compliance: float
-    slide: Slide | None
-    root_edges: list[Vec]
-    root_active: int
-    root_left: Mat3
-    reach: float
-    tried_root: Vec
-    system: System
-
     def __init__(
         self,
         bones: list[ConstrainedBone],
@@ -265,7 +193,7 @@ class Linkage:
         self.root = root
         self.tried_root = root
         self.slide = slide
-        self.root_edges = []
+        self.root_edges: list[Vec] = []
         self.root_active = 0
         self.root_left = IDENTITY
         levers: list[list[Lever]] = []

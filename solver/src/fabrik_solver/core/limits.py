@@ -11,7 +11,6 @@ from typing import Final, final
 from .vectors import (
     QUAT_IDENTITY,
     ZEROS,
-    Mat3,
     Quat,
     Vec,
     add_product,
@@ -99,11 +98,6 @@ class Hinge(Limit):
         along: The projection onto the axis.
     """
 
-    __slots__ = ("along", "axis", "turn")
-    axis: Vec
-    turn: Range
-    along: Mat3
-
     def __init__(self, axis: Vec, turn: Range) -> None:
         """Set the axis and the allowed angles.
 
@@ -163,13 +157,6 @@ class Cone(Limit):
         swing_z: The allowed swing angles about Z; they include 0.
         twist: The allowed twist angles.
     """
-
-    __slots__ = ("back", "center", "swing_x", "swing_z", "twist")
-    center: Quat
-    back: Quat
-    swing_x: Range
-    swing_z: Range
-    twist: Range
 
     def __init__(
         self, swing_x: Range, swing_z: Range, twist: Range, center: Quat = QUAT_IDENTITY

@@ -46,11 +46,6 @@ class LockedAngles(Limit):
         locked: Whether each angle is locked.
     """
 
-    __slots__ = ("angles", "locked", "order")
-    angles: list[float]
-    order: list[int]
-    locked: list[bool]
-
     def __init__(self, angles: Vec, order: tuple[int, int], locked: list[bool]) -> None:
         first, second = order
         self.angles = [*angles]
@@ -124,10 +119,6 @@ class LockedNumbers(Limit):
         locked: Whether each number is locked.
     """
 
-    __slots__ = ("locked", "rotation")
-    rotation: Quat
-    locked: list[bool]
-
     def __init__(self, rotation: Quat, locked: list[bool]) -> None:
         self.rotation = rotation
         self.locked = locked
@@ -174,10 +165,6 @@ class LimitedLock(Limit):
         limit: The limit.
         lock: The locks, which take priority if both can't be satisfied.
     """
-
-    __slots__ = ("limit", "lock")
-    limit: Limit
-    lock: Limit
 
     def __init__(self, limit: Limit, lock: Limit) -> None:
         self.limit = limit

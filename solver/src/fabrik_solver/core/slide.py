@@ -41,10 +41,6 @@ class Slide:
             width.
     """
 
-    __slots__ = ("origin", "slabs")
-    origin: Vec
-    slabs: Sequence[Slab]
-
     def __init__(self, origin: Vec, slabs: Sequence[Slab]) -> None:
         self.origin = origin
         self.slabs = slabs

@@ -60,26 +60,6 @@ class Spring:
         force: The predicted force after the step.
     """
 
-    __slots__ = (
-        "_location",
-        "_point",
-        "_rotation",
-        "force",
-        "force_limit",
-        "foreseen",
-        "is_rotation",
-        "joint",
-        "miss",
-        "path",
-        "place",
-        "rank",
-        "rate",
-        "seen",
-        "stiffness",
-        "weight",
-        "weights",
-    )
-
     def __init__(self, goal: WholeBodyGoal, body: Articulation, rotation: Quat | None) -> None:
         """Set up the spring for a goal's location, or for its rotation if that isn't None."""
         self.joint = goal.joint
@@ -202,8 +182,6 @@ class Stiffness:
         couple: The force against rotation, row by row.
         spin: The torque against rotation: XX, XY, XZ, YY, YZ, ZZ.
     """
-
-    __slots__ = ("couple", "slide", "spin")
 
     def __init__(self) -> None:
         """Start with zeros."""

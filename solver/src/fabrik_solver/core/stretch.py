@@ -67,11 +67,6 @@ class Stretch:
             bones aren't sheared.
     """
 
-    __slots__ = ("is_uniform", "keeps_volume", "most")
-    most: float
-    keeps_volume: bool
-    is_uniform: bool
-
     def __init__(self, most: float, keeps_volume: bool, is_uniform: bool = False) -> None:
         """Set the stretch settings.
 

@@ -19,8 +19,6 @@ class Support:
         lifted: Corners that the body also stood on at the start.
     """
 
-    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "lifted", "up")
-
     def __init__(
         self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()
     ) -> None:

@@ -58,11 +58,8 @@ class Tip:
         spread: The fraction of its twist to spread over the bones before it, from 0 to 1.
     """
 
-    __slots__ = ("ahead", "spread", "up", "weight")
     ahead: Vec
     up: Vec
-    weight: float
-    spread: float
 
     def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
         """Set the orientation.
@@ -256,9 +253,6 @@ class Secant:
     Attributes:
         undone: The approximate inverse Jacobian.
     """
-
-    __slots__ = ("undone",)
-    undone: Mat3
 
     def __init__(self) -> None:
         self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))

@@ -69,15 +69,6 @@ class End:
         fraction: The weight relative to the sum over the bone's ends.
     """
 
-    __slots__ = ("arm", "at", "fraction", "wanted", "weight", "weighted_arm", "weighted_offset")
-    arm: Vec
-    weighted_arm: Vec
-    weighted_offset: Vec
-    at: Vec
-    wanted: Vec
-    weight: float
-    fraction: float
-
     def __init__(self, at: Vec, wanted: Vec, weight: float) -> None:
         self.arm = ORIGIN
         self.weighted_arm = ORIGIN
@@ -104,32 +95,11 @@ class Node:
         turn: The rotation of a rigid bone from the FK pose.
     """
 
-    __slots__ = (
-        "back",
-        "children",
-        "effectors",
-        "ends",
-        "head",
-        "is_rigid",
-        "mean_arm",
-        "size",
-        "turn",
-    )
-    head: End
-    children: list[int]
-    effectors: list[int]
-    ends: list[End]
-    mean_arm: Vec
-    size: float
-    back: Vec
-    is_rigid: bool
-    turn: Quat
-
     def __init__(self, head: Vec) -> None:
         self.head = End(head, head, 0.0)
-        self.children = []
-        self.effectors = []
-        self.ends = []
+        self.children: list[int] = []
+        self.effectors: list[int] = []
+        self.ends: list[End] = []
         self.mean_arm = ORIGIN
         self.size = 0.0
         self.back = ORIGIN

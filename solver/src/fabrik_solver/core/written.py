@@ -29,12 +29,6 @@ class Written:
         rounding: The largest rounding error of a rotation, in radians.
     """
 
-    __slots__ = ("location", "numbers", "rounding", "scales")
-    numbers: list[float]
-    scales: Sequence[Vec]
-    location: Vec | None
-    rounding: float
-
     def __init__(
         self,
         numbers: list[float],

@@ -189,7 +189,7 @@ def strikes_and_offs(
         size: The distance between heel and ball.
     """
     ends = _windows(len(turns), rate)
-    spins = [quat_angle(turns[a], turns[b]) * rate / (b - a) for a, b in ends]
+    spins = [quat_angle(turns[a], turns[b]) * rate / max(1, b - a) for a, b in ends]
     swings = [
         [pace > FOOT * size * spin for pace, spin in zip(speeds(path, rate), spins, strict=True)]
         for path in (heel.path, ball.path)
@@ -357,9 +357,12 @@ def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
 
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
-    """Return a point's speed at each frame, measured over `WINDOW` before and after it."""
+    """Return a point's speed at each frame, measured over `WINDOW` before and after it.
+
+    It is 0 for a single frame.
+    """
     ends = _windows(len(path), rate)
-    return [length(sub(path[b], path[a])) * rate / (b - a) for a, b in ends]
+    return [length(sub(path[b], path[a])) * rate / max(1, b - a) for a, b in ends]
 
 
 def _windows(frames: int, rate: float) -> list[tuple[int, int]]:

@@ -4,8 +4,6 @@ It relies on symmetry and shape: legs are pairs of chains that leave the median 
 and end on a common floor. It uses only the rest pose, with Z up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import dist

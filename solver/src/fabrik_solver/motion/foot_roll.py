@@ -5,8 +5,6 @@ sole that stay in place. In the space of a sole, the heel is the origin. X is th
 Y points to the toes, and Z points down. So a positive roll lifts the heel.
 """
 
-from __future__ import annotations
-
 from math import atan2, cos, hypot, pi, sin
 from typing import NamedTuple
 

@@ -119,18 +119,13 @@ def foot_at(
         return end, None
     start = in_world(falls[at - 1], grounds)
     u = (time - end.lift) / (end.land - end.lift)
-    fraction = horizontal_progress(u, end.late, end.early)
+    fraction = smoother((u - end.late) / (1.0 - end.late - end.early))
     rise = unit(add(start.normal, end.normal)) or end.normal
     normal = unit(mix(start.normal, end.normal, fraction)) or end.normal
     ahead = unit(across(mix(start.ahead, end.ahead, fraction), normal))
     ahead = ahead or any_perpendicular(normal)
     position = add(mix(start.place, end.place, fraction), scaled(rise, end.height * hump(u)))
     return end._replace(place=position, normal=normal, ahead=ahead), u
-
-
-def horizontal_progress(u: float, late: float, early: float) -> float:
-    """Return the progress of the horizontal movement at time u, from 0 to 1 (see `Footfall`)."""
-    return smoother((u - late) / (1.0 - late - early))
 
 
 def hump(u: float) -> float:

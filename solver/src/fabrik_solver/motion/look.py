@@ -116,18 +116,6 @@ class PosedBone:
         tail: The next bone's head, or the bone's tail.
     """
 
-    __slots__ = (
-        "arm",
-        "axes",
-        "given",
-        "head",
-        "inherited",
-        "rotation",
-        "scale",
-        "tail",
-        "turned",
-    )
-
     def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
         """Set up bone ``i`` in the FK pose, with the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
@@ -161,17 +149,6 @@ class Gaze:
         look: The settings, with its limit.
     """
 
-    __slots__ = (
-        "ahead",
-        "local_axis",
-        "local_side",
-        "look",
-        "reach",
-        "shared_reach",
-        "side",
-        "up",
-    )
-
     def __init__(
         self,
         ahead: Vec,
@@ -204,8 +181,6 @@ class Turn:
         share: The shared fraction of the angle, faded out where it would be discontinuous.
         roll_share: The shared fraction of the roll.
     """
-
-    __slots__ = ("angle", "axis", "roll", "roll_share", "share")
 
     def __init__(
         self, axis: Vec, angle: float, roll: float, share: float, roll_share: float

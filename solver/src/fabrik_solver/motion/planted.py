@@ -7,8 +7,6 @@ that stays near zero. All contacts are known in advance, so each lock lasts for 
 at any frame rate.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -139,11 +139,6 @@ class _Floor(Obstacle):
         beside: The direction in the plane of a rope that comes straight down.
     """
 
-    __slots__ = ("beside", "height", "normal")
-    normal: Vec
-    height: float
-    beside: Vec
-
     def __init__(self, normal: Vec, height: float, beside: Vec) -> None:
         self.normal = normal
         self.height = height
@@ -170,12 +165,6 @@ class _Cover(Obstacle):
         thickness: The distance of the joints from the surface.
         reach: The length of upward rays, which is that of the rope.
     """
-
-    __slots__ = ("reach", "solid", "thickness", "up")
-    solid: Solid
-    up: Vec
-    thickness: float
-    reach: float
 
     def __init__(self, solid: Solid, up: Vec, thickness: float, reach: float) -> None:
         self.solid = solid

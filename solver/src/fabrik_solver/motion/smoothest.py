@@ -5,8 +5,6 @@ is minimal. Sources: Gleicher, “Retargetting motion to new characters”, 1998
 hierarchical approach to interactive motion editing”, 1999.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf, isfinite
 from typing import NamedTuple

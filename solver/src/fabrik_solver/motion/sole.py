@@ -4,8 +4,6 @@ One end of a foot is below its goal, such as the ankle. The other is at the end 
 the toes. The ground in between may be curved, or a stair.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, across, add, cross, dot, length, scaled, sub, unit

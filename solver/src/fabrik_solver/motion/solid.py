@@ -42,16 +42,6 @@ class Solid:
         rounding: The error of hits in single precision, in the space of the rays.
     """
 
-    __slots__ = ("_back", "_bounds", "_cast", "_columns", "_high", "_low", "_there", "rounding")
-    rounding: float
-    _bounds: tuple[Vec, Vec]
-    _cast: Cast
-    _low: Vec
-    _high: Vec
-    _there: Frame
-    _back: Frame
-    _columns: tuple[Vec, Vec, Vec]
-
     def __init__(self, cast: Cast, bounds: tuple[Vec, Vec], space: Frame) -> None:
         """Set up the solid.
 

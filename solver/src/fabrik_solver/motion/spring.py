@@ -29,7 +29,7 @@ from math import cos, cosh, expm1, log1p, pi, sqrt
 from typing import Final, NamedTuple, final
 
 from ..core import Frame, point_in
-from ..core.vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, mat_apply, scaled, sub, unit_or
+from ..core.vectors import ORIGIN, QUAT_IDENTITY, Vec, add, mat_apply, scaled, sub, unit_or
 from .spring_collision import Collider, pushed
 
 REFERENCE: Final = 60.0
@@ -97,15 +97,6 @@ class Pull:
         radius: See `Spring`.
     """
 
-    __slots__ = ("angle", "keep", "push", "radius", "root", "square", "stiffness")
-    push: float
-    keep: float
-    root: float
-    angle: float
-    square: float
-    stiffness: float
-    radius: float
-
     def __init__(self, spring: Spring, h: float) -> None:
         drag = min(max(spring.drag, NO_DRAG), 1.0 - NO_DRAG)
         decay = -REFERENCE * log1p(-drag) * h
@@ -144,16 +135,6 @@ class Tail:
         stretch: Its length relative to its rest length, which uneven scale may change.
         weight: The fraction of a step's forces that applies: half at the start, where they begin.
     """
-
-    __slots__ = ("arm", "head", "rest", "shift", "stretch", "swing", "turn", "weight")
-    stretch: float
-    rest: Vec
-    weight: float
-    head: Vec
-    shift: Vec
-    arm: Vec
-    swing: Vec
-    turn: Quat
 
     def __init__(self, head: Vec, arm: Vec) -> None:
         self.head = head

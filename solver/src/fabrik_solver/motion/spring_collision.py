@@ -41,14 +41,6 @@ class Collider:
         is_inside: Whether tails stay inside a sphere or capsule, not outside.
     """
 
-    __slots__ = ("end", "is_inside", "is_plane", "normal", "radius", "start")
-    start: Vec
-    end: Vec
-    normal: Vec
-    radius: float
-    is_plane: bool
-    is_inside: bool
-
     def __init__(
         self,
         start: Vec,
@@ -135,11 +127,6 @@ class Ground(Collider):
         up: The direction against gravity, a unit vector.
         reach: The length of upward rays: the strand's length.
     """
-
-    __slots__ = ("reach", "solid", "up")
-    solid: Solid
-    up: Vec
-    reach: float
 
     def __init__(self, solid: Solid, up: Vec, reach: float) -> None:
         super().__init__(up, up, 0.0)

@@ -60,13 +60,6 @@ class Form:
             lengths.
     """
 
-    __slots__ = ("aims", "levers", "rests", "sizes", "turns")
-    levers: list[float]
-    turns: list[Mat3]
-    aims: list[Vec]
-    sizes: list[Vec]
-    rests: list[Vec]
-
     def __init__(
         self, turns: list[Mat3], aims: list[Vec], sizes: list[Vec], rests: list[Vec]
     ) -> None:

@@ -13,8 +13,6 @@ stand as animated, it also starts from a root that stays in place. If both fit a
 the second result is closer to the clip.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from math import atan, dist, fsum, hypot, radians

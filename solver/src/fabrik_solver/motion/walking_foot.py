@@ -59,21 +59,6 @@ class WalkingFoot:
         stride: Its stride at this speed.
     """
 
-    __slots__ = (
-        "aim",
-        "away",
-        "falls",
-        "home",
-        "leg",
-        "next",
-        "place",
-        "quiet",
-        "root",
-        "stride",
-        "velocity",
-    )
-    leg: WalkingLeg
-    falls: list[Footfall]
     aim: Vec
     next: Footfall | None
     home: Vec
@@ -87,7 +72,7 @@ class WalkingFoot:
     def __init__(self, leg: WalkingLeg) -> None:
         """Start without footfalls."""
         self.leg = leg
-        self.falls = []
+        self.falls: list[Footfall] = []
         self.aim = self.home = self.place = self.root = ORIGIN
         self.rest()
 

@@ -1,7 +1,5 @@
 """A chain of bones that leaves the trunk, in a pose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

@@ -6,8 +6,6 @@ against its kind; chains of no kind get zero. To support a new kind of skeleton,
 a weight here, and add the skeleton to the tests' corpus. The weights were found by `fit.py` there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import dist, inf
 from typing import Final, NamedTuple
@@ -278,13 +276,6 @@ class Ankle(NamedTuple):
         return min(1.0, max(0.0, (self.chain.heads[self.at][2] - floor) / hip)) if hip else 1.0
 
 
-class Foot(NamedTuple):
-    """A row of evidence for the joint where a leg ends."""
-
-    weight: float
-    asks: Callable[[Ankle], float]
-
-
 def is_called_foot(ankle: Ankle) -> float:
     """Return 1 if a bone is named as a foot: names show intent, but hocks are also called feet."""
     return float(ankle.chain.parts[ankle.at] == "FOOT")
@@ -373,19 +364,19 @@ BESIDE: Final = (
 """The tests of two pairs."""
 
 FEET: Final = (
-    Foot(1.5, is_called_foot),
-    Foot(3.0, is_below_shin),
-    Foot(3.0, is_near_ground),
-    Foot(-5.0, is_above_ankles),
-    Foot(2.5, begins_flat),
-    Foot(-2.5, follows_flat),
-    Foot(-2.5, is_long_bone),
-    Foot(-3.0, bones_before),
-    Foot(-3.5, is_last),
+    (1.5, is_called_foot),
+    (3.0, is_below_shin),
+    (3.0, is_near_ground),
+    (-5.0, is_above_ankles),
+    (2.5, begins_flat),
+    (-2.5, follows_flat),
+    (-2.5, is_long_bone),
+    (-3.0, bones_before),
+    (-3.5, is_last),
 )
-"""The tests of a leg's joints: the joint with the most evidence is the ankle."""
+"""The tests of a leg's joints, with weights: the joint with the most evidence is the ankle."""
 
 
 def foot_evidence(ankle: Ankle) -> float:
     """Return the evidence that a joint is the ankle."""
-    return sum([row.weight * row.asks(ankle) for row in FEET])
+    return sum([weight * asks(ankle) for weight, asks in FEET])

@@ -3,8 +3,6 @@
 Z is up. All thresholds are relative to the height of the body or the length of a limb.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise, product
 from math import dist, floor, hypot

@@ -1,7 +1,5 @@
 """Labels pairs of chains as arms or legs, with the most evidence in total."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

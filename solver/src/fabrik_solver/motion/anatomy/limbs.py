@@ -1,7 +1,5 @@
 """Finds the arms and legs of a body: pairs of chains, identified by names or by shape."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from math import dist, inf

@@ -4,8 +4,6 @@ The words are those of game engines, capture systems, character generators and a
 Japanese words of MikuMikuDance. Numbers are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

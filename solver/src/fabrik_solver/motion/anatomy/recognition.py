@@ -5,8 +5,6 @@ identified by names, in the vocabulary of many programs, otherwise by symmetry a
 hierarchy will do. Z is up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import dist, sin
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The thresholds of recognition, in one table. Tests on the corpus show their effects."""
 
-from __future__ import annotations
-
 from math import cos, radians
 from typing import Final
 
