@@ -150,10 +150,9 @@ def hold(
         several: The bones or objects.
         holder: Their holder.
         frame: The frame.
-        is_moved: Whether their own animation moves them relative to the holder. None: only for
-            those whose animation doesn't move them from that frame on, because keys added later are
-            meant to be relative to the holder. Existing keys, such as a capture's, were made
-            without it.
+        is_moved: Whether the items' own animation moves them relative to the holder. None: only
+            for items whose animation doesn't move them from this frame on. Keys added later are
+            relative to the holder; existing keys, such as a capture's, were made without it.
 
     Returns:
         Whether their own animation applies to all of them.

@@ -129,7 +129,7 @@ def _add_joint(joint: ShownJoint, color: Color, thin: Strokes, areas: Strokes) -
 
 
 def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
-    """Return the viewer's location, or direction in orthographic views, and which of them it is."""
+    """Return the viewer's location, or direction if orthographic; and if it is orthographic."""
     camera = view.view_matrix.inverted()
     x, y, z = camera.translation if view.is_perspective else camera.to_3x3() @ Vector((0, 0, 1))
     return (x, y, z), not view.is_perspective
