@@ -109,7 +109,7 @@ class Hip(PrePassBone):
         path = self._path
         if path is None or not path.is_of(limits, stances):
             ends = _ends(self.rig, [*stances])
-            path = self._path = HipPath(limits, ends, stances, snapshot.time, path)
+            path = self._path = HipPath(limits, ends, stances)
         self._now = weakref.ref(snapshot), path
         return path[snapshot.time]
 
@@ -210,18 +210,8 @@ class HipPath(Column[float, BodyMove]):
         limits: HipLimits,
         ends: Sequence[Sequence[ChainPlan]],
         stances: Mapping[ChainPlan, Stances],
-        time: float,
-        last: HipPath | None,
     ) -> None:
-        """Take the current feet, and the previous path of the same feet.
-
-        Args:
-            limits: The settings.
-            ends: The legs at each end of the trunk.
-            stances: The feet of all legs.
-            time: The frame at which they changed; the path has to stay the same around it.
-            last: The previous path.
-        """
+        """Take the settings, the legs at each end of the trunk, and the feet of all legs."""
         super().__init__(self._moved)
         self._limits, self._stances = limits, stances
         self._chains, self._feet = list(stances), list(stances.values())
@@ -233,13 +223,6 @@ class HipPath(Column[float, BodyMove]):
         self._stride = self._lifts[0].stride
         self._near = self._stride * max(2, round(2.0 * shape.CALM / LOOKED))
         self._follows: Column[int, Vec | None] = Column(self._follow)
-        around = _wider(self._lifts[0].looked(time), self._near)
-        clips = [stance.clip for stance in self._feet]
-        self._key = limits, clips, around, [stance.between(around) for stance in self._feet]
-        if last is not None and last._key == self._key:  # The ground only changed elsewhere.
-            self._follows.keep(last._follows, around)
-            for lift, kept in zip(self._lifts, last._lifts, strict=True):
-                lift.keep(kept, time)
 
     def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
         """Return whether this is the path of these feet."""
@@ -406,10 +389,6 @@ def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> li
 
 def _is_cut(feet: Sequence[Stances], time: float) -> bool:
     return any([foot.is_cut(time - foot.start) for foot in feet])
-
-
-def _wider(frames: range, more: int) -> range:
-    return range(frames[0] - more, frames[-1] + more + 1, frames.step)
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

@@ -417,19 +417,6 @@ class Stances:
             scaled(lock, weight * moved.influence),
         )
 
-    def between(self, frames: range) -> tuple[object, ...]:
-        """Return all inputs of the foot's path in some scene frames: its contacts and lifts."""
-        first, last = frames[0] - self.start, frames[-1] - self.start
-        around, count = self.clip.planted.around, len(self.clip.planted.spans)
-        low, high = around(first)[0], around(last)[0] + 1
-        state: list[object] = [self._lyings[i] for i in range(max(0, low), min(high + 1, count))]
-        state += [self._beyonds[self.clip.first]] if low < 0 else []
-        state += [self._beyonds[self.clip.last]] if high >= count else []
-        if not count:
-            begin, end = (floor(frame / self._stride) for frame in (first, last))
-            state += [self._beyonds[self._stride * node] for node in range(begin - 2, end + 3)]
-        return (low, high, *state, *[self.raises[frame - self.start] for frame in frames])
-
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on the flat floor."""
         number, stands = self.clip.planted.around(time)
