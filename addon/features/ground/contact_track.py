@@ -95,7 +95,7 @@ class ContactTrack:
         )
         drifts = floor_drifts(heel, ball, track.leg)
         self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
-        self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
+        self.standing, self.tilted = self._standing(heel.heights, ball.heights)
         if self.kneels:
             knee = floor_below([quantile(knees, OUTLIERS)], [], track.leg)
             self.standing = self.standing or [knee] * len(knees)
@@ -151,7 +151,9 @@ class ContactTrack:
             if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # Unknown knees pass.
         ]
 
-    def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
+    def _standing(
+        self, heels: Sequence[float], balls: Sequence[float]
+    ) -> tuple[list[float], list[float]]:
         """Return the heights of the ball in contacts, or of the heel if the ball has none.
 
         A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down.
@@ -159,18 +161,16 @@ class ContactTrack:
         resting angle, as when sitting.
         """
         foot = self.track.foot
-        rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
         sole = min(foot.heel_rest, foot.ball_rest)
         if sole > max(THICKEST_SOLE * self.track.leg, length(sub(foot.ball, foot.heel))):
             return [], []  # The leg ends above its foot.
-        for part_kind in (FLAT, ""):
-            for heights, kind in points:
-                above = [height - rests[kind] for height in heights]
-                level, tilted = self._by_angle(above, part_kind or kind)
-                if part_kind and self._hovers_at_rest(level, sole):
-                    return [height + sole for height in level], tilted
-                if level or tilted:
-                    return level, tilted
+        ball = balls, foot.ball_rest
+        for kind, (heights, rest) in ((FLAT, ball), (BALL, ball), (HEEL, (heels, foot.heel_rest))):
+            level, tilted = self._by_angle([height - rest for height in heights], kind)
+            if kind == FLAT and self._hovers_at_rest(level, sole):
+                return [height + sole for height in level], tilted
+            if level or tilted:
+                return level, tilted
         return [], []
 
     def _by_angle(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:

@@ -11,10 +11,12 @@ from typing import Protocol, cast
 import bpy
 
 from fabrik_solver import Frame, point_in
-from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
+from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, length, mat_apply, scaled, sub, unit
 from fabrik_solver.motion.columns import Latest
 from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
 
+from ...blender.axes import AXES
+from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.session import part
@@ -24,13 +26,13 @@ from ...frame.carried_foot import find_foot
 from ...plan import planner
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
-from ...settings.values import check_choices
+from ...settings.values import check_animated, check_choices
 from ..simulation import history
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, unlocked
 from .knees import Knees
 from .leg import joints_of, leg_length
-from .probe import Probe, probe_of
+from .probe import Probe
 from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
 from .track import IN_WORLD, unpacked
@@ -132,8 +134,8 @@ class GroundGoal:
         if knees is None or knees.stances is not stances or knees.key is not key:
             knees = self._knees = Knees(stances, key, shift_at, _inner(chain, stances))
         time = snapshot.time - stances.start
-        aim, gate = knees.eased(time, aim, root)
-        return aim if chain.pole is not None else knees.faced(time, aim, root, gate)
+        aim = knees.eased(time, aim, root)
+        return aim if chain.pole is not None else knees.faced(time, aim, root)
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return a foot's goal on the ground from its animated goal.
@@ -171,11 +173,32 @@ class GroundGoal:
             leg: The length of the leg, in meters; 0 to measure it.
 
         Raises:
-            ProblemError: As `probe_of`.
+            ProblemError: If a setting isn't finite, or the armature has zero scale along the axis.
         """
-        floor = 0.0 if ground.use_floor else found_floor(chain, snapshot)
-        leg = leg or leg_length(joints_of(snapshot, chain), chain)
-        return probe_of(snapshot, chain, ground, self.ground, floor, leg)
+        check_animated(ground, msg(" of the ground"))
+        axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
+        down = AXES[ground.axis]
+        up = unit(scaled(mat_apply(axes, down) if ground.use_local_axis else down, -1.0))
+        if up is None:
+            raise ProblemError(
+                "“{object}” has zero scale, so Down has no direction: change its scale, or disable "
+                "Local",
+                object=chain.rig.object.name,
+            )
+        rest = ground.floor if ground.use_floor else found_floor(chain, snapshot)
+        return Probe(
+            self.ground.caster(snapshot.depsgraph),
+            up,
+            dot(origin, up) + rest,
+            rest,
+            leg or leg_length(joints_of(snapshot, chain), chain),
+            ground.ray_above,
+            ground.ray_below,
+            ground.max_angle,
+            chain.limb.is_oriented,
+            ground.offset,
+            ground.lift_only,
+        )
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         """Return a foot's contacts; None if they are unknown or locking is off."""

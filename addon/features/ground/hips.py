@@ -279,42 +279,33 @@ class HipPath(Column[float, BodyMove]):
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a hip's problem is reported by its legs."""
     hips: dict[int, Hip] = {}
-    common, reason = _common_parent(rig, chains)
-    for chain in chains:
-        if chain.problem or not isinstance(chain.goal_source, GroundGoal):
-            continue
-        ground = ground_settings(settings(rig.object).constraints[chain.item])
-        if not ground.use_hip:
-            continue
+    feet = [leg for leg in chains if isinstance(leg.goal_source, GroundGoal) and not leg.problem]
+    grounds = {leg: ground_settings(settings(rig.object).constraints[leg.item]) for leg in feet}
+    legs = {leg: ground for leg, ground in grounds.items() if ground.use_hip}
+    common, reason = _common_parent(rig, [leg for leg, ground in legs.items() if not ground.hip])
+    for leg, ground in legs.items():
         bone = common
         if ground.hip:
             try:
-                bone = _hip_bone(rig, chain, ground)
+                bone = _hip_bone(rig, leg, ground)
             except ProblemError as problem:
-                chain.problem = str(problem)
+                leg.problem = str(problem)
                 continue
         if bone < 0:
-            chain.goal_source.hip_note = reason
+            _ground_goal(leg).hip_note = reason
             continue
         if bone not in hips:
             hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
-        hips[bone].chains.append(chain)
-        chain.goal_source.hip = hips[bone]
+        hips[bone].chains.append(leg)
+        _ground_goal(leg).hip = hips[bone]
     yield from hips.values()
 
 
-def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str]:
-    """Return the lowest movable bone that carries all legs without a chosen hip.
+def _common_parent(rig: Skeleton, legs: Sequence[ChainPlan]) -> tuple[int, str]:
+    """Return the lowest movable bone that carries all legs.
 
     -1 and the reason if no bone can move for them; -1 and no reason for fewer than two legs.
     """
-    legs: list[ChainPlan] = []
-    for chain in chains:
-        if not isinstance(chain.goal_source, GroundGoal) or chain.problem:
-            continue
-        ground = ground_settings(settings(rig.object).constraints[chain.item])
-        if ground.use_hip and not ground.hip:
-            legs.append(chain)
     if len(legs) < 2:
         return -1, ""
     reasons: list[str] = []

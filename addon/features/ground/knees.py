@@ -19,14 +19,13 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion import ground, knee
+from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, Column, SmoothColumn
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
 from fabrik_solver.motion.smoothest import Wish, cubic
 
 from ...plan.chain_plan import Aim
-from .contact_track import SAME
 from .grounded_foot import pose_of
 from .stances import Stances
 
@@ -72,15 +71,10 @@ class Knees:
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._shift_at = shift_at
         self._looked = Column(self._look)
-        self._changes = Column(self._change)
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
-        stride = self._path.stride
-        self._window = stride * max(4, round(0.25 * ground.STRIDE * track.rate / stride))
 
-    def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
+    def eased(self, time: float, aim: Aim, root: Vec) -> Aim:
         """Return a foot's goal, eased a little so that the knee moves smoothly.
-
-        The second value is how much the leg is changed around that time, from 0 to 1.
 
         Args:
             time: The frame of the track.
@@ -89,8 +83,7 @@ class Knees:
         """
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.sole.ankle))
-        distance, size = length(sub(ankle, root)), self._size
-        far = distance
+        far, size = length(sub(ankle, root)), self._size
         fall = self._fall(time, sub(ankle, root))
         if fall > 0.0:
             # Moving straight away from the hip, a foot right below it would leave its path. It is
@@ -104,12 +97,9 @@ class Knees:
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         off = knee.aside(far, size)
         wanted = knee.apart(max(0.0, off + self._around(time)), size) - far
-        change = ground.averaged(self._changes, time, self._window, self._path.stride)
-        # A gradual change would turn a knee behind its line sideways instead of forward.
-        weight = smooth(change / SAME) * self.stances.influence(time)
-        gives = weight * knee.given(wanted, size)
+        gives = self.stances.influence(time) * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
-            return aim._replace(place=foot.place), weight
+            return aim._replace(place=foot.place)
         wanted = far + gives
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
@@ -122,7 +112,7 @@ class Knees:
         if self.stances.probe.lift_only and rise < 0.0:
             location = sub(location, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
-        return aim._replace(place=location, axes=axes), weight
+        return aim._replace(place=location, axes=axes)
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return the distance from ankle to hip joint of a swinging leg (see `folded`)."""
@@ -159,16 +149,9 @@ class Knees:
         frames = floor(time), ceil(time)
         return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
-    def faced(self, time: float, aim: Aim, root: Vec, gate: float) -> Aim:
-        """Return a foot's goal with the point that its knee faces, if that is known.
-
-        Args:
-            time: The frame.
-            aim: The goal.
-            root: The hip joint.
-            gate: How much the leg is changed, from 0 to 1.
-        """
-        foot = pose_of(aim)
+    def faced(self, time: float, aim: Aim, root: Vec) -> Aim:
+        """Return a foot's goal with the point that its knee faces, if that is known."""
+        foot, gate = pose_of(aim), self.stances.influence(time)
         along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
         if gate == 0.0 or along is None:
             return aim
@@ -190,11 +173,6 @@ class Knees:
         bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
         clear = knee.clear(look.animated, self._size)
         return Wish(look.grounded, look.weight, clear * bend, low=0.0)
-
-    def _change(self, frame: int) -> float:
-        """Return how much the leg is changed at a frame."""
-        look = self._looked[frame]
-        return knee.change(look.animated, look.grounded, self._size)
 
     def _look(self, frame: int) -> Look:
         """Return the knee at a frame of the clip."""

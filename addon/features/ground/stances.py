@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import floor, pi
+from math import floor, inf, pi
 from typing import NamedTuple
 
 import bpy
@@ -37,9 +37,20 @@ from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
-from .grounded_foot import Foothold, GroundOffset, blended, goal_of, ground_below, pose_of
+from .grounded_foot import (
+    CLIMB,
+    Below,
+    Foothold,
+    GroundOffset,
+    blended,
+    goal_of,
+    ground_below,
+    lack_between,
+    need,
+    pose_of,
+    sole_contact,
+)
 from .probe import Probe
-from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
@@ -329,7 +340,8 @@ class Stances:
     def _clear(self, frame: int) -> Wish:
         """Return the least lift of the foot; a flat foot is lifted no higher."""
         frame = self.clip.within(frame)
-        return shape.lifted(self._lack(frame), frame in self.clip.firm)
+        lack = self._lack(frame)
+        return Wish(low=lack, high=lack if frame in self.clip.firm else inf)
 
     def _lack(self, frame: int) -> float:
         """Return how far the foot has to be lifted."""
@@ -499,14 +511,13 @@ class Stances:
             return GroundOffset(influence=0.0)
         base = self.clip.planted.places[number].base
         hover, drift = self.clip.hover(number)
-        height = lying.height + hover - dot(base, self._up)
-        shift = scaled(self._up, height)
+        shift = add(lying.shift, scaled(self._up, hover))
         if lying.tilt != ORIGIN:
             apart = sub(flat.place, base)
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
         return GroundOffset(shift, lying.tilt, lying.rise - drift)
 
-    def _lying(self, number: int) -> SoleContact | None:
+    def _lying(self, number: int) -> GroundOffset | None:
         """Return how the foot lies in a contact; None without ground."""
         base = self.clip.planted.places[number].base
         return sole_contact(self.probe, base, self.clip.ends(number))

@@ -13,7 +13,6 @@ from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
     CALM,
     CarriedLeg,
-    averaged,
     hip_lift,
     influence,
     is_ground,
@@ -281,8 +280,6 @@ def test_the_mean_of_places_is_smooth_in_time() -> None:
     assert found[0] == found[-1] == 0.0 and max(found) == pytest.approx(0.02)
     assert max(abs(b - a) for a, b in pairwise(found)) < 1e-4
     assert smoothed(lambda _: (0.3, 0.0, 0.0), 0.37, 6, 2)[0] == pytest.approx(0.3)
-    heights = {frame: peak(frame)[2] for frame in range(-5, 7)}
-    assert averaged(heights, 0.37, 5, 1) == pytest.approx(smoothed(peak, 0.37, 5, 1)[2])
     # A frame without a place doesn't count.
     assert smoothed(lambda frame: None if frame else UP, 0.5, 3, 1) == pytest.approx(UP)
 

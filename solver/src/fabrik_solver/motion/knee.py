@@ -69,11 +69,6 @@ def folded(apart: float, animated: float, inner: float) -> float:
     return free - nearer / (1.0 + nearer / room) if room > 0.0 else free
 
 
-def change(animated: float, solved: float, size: float) -> float:
-    """Return how much the distance from hip to ankle changes, in leg lengths."""
-    return abs(apart(solved, size) - apart(animated, size)) / size if size > 0.0 else 0.0
-
-
 def weight(animated: float, solved: float, size: float, lies: float) -> float:
     """Return the weight of a knee's position: how far its ankle moves for it, squared.
 
