@@ -11,7 +11,18 @@ from typing import Protocol, cast
 import bpy
 
 from fabrik_solver import Frame, point_in
-from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, length, mat_apply, scaled, sub, unit
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Vec,
+    add,
+    dot,
+    length,
+    mat_apply,
+    mat_product,
+    scaled,
+    sub,
+    unit,
+)
 from fabrik_solver.motion.columns import Latest
 from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
 
@@ -31,7 +42,6 @@ from ..simulation import history
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, unlocked
 from .knees import Knees
-from .leg import joints_of, leg_length
 from .probe import Probe
 from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
@@ -267,6 +277,24 @@ def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> Conta
         return None
     thresholds, sizes = Thresholds(ground.speed, ground.height, ground.shortest), _sizes(chain)
     return ContactTrack(track, thresholds, chain.watched, sum(sizes[:1]) / (sum(sizes) or 1.0))
+
+
+def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
+    """Return the joints of a leg in world space, from the hip joint to the tip."""
+    world = snapshot.world(chain.rig.object, chain.rig.uid)
+    bones = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
+    joints = [point_in(world, snapshot.frame(chain.rig, bone)[1]) for bone in bones]
+    if chain.tip_bone < 0:
+        last = chain.bones[-1]
+        axes = mat_product(world[0], snapshot.frame(chain.rig, last)[0])
+        joints.append(point_in((axes, joints[-1]), (0.0, chain.rig.bone(last).length, 0.0)))
+    return joints
+
+
+def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
+    """Return the length of a leg from the hip joint to the ankle."""
+    pairs = pairwise(joints[:-1] if chain.limb.is_hand_at_tail else joints)
+    return sum(length(sub(b, a)) for a, b in pairs)
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:

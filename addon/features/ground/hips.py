@@ -45,8 +45,7 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from ..simulation.history import owner_path
-from .goal import GroundGoal
-from .leg import joints_of, leg_length
+from .goal import GroundGoal, joints_of, leg_length
 from .settings import FabrikGround, ground_settings
 from .stances import Stances
 
