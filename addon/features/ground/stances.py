@@ -28,7 +28,6 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
@@ -38,7 +37,6 @@ from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
 from .grounded_foot import (
-    CLIMB,
     Below,
     Foothold,
     GroundOffset,
@@ -352,11 +350,7 @@ class Stances:
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]
         is_free = not any([self.clip.planted.around(other)[1] for other in near])
-        lack = lack_between(self.probe, self._needs[frame], beside, is_free)
-        if lack <= 0.0:
-            return 0.0
-        # Leave room for the knee, which may still lower it a little.
-        return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
+        return max(0.0, lack_between(self.probe, self._needs[frame], beside, is_free))
 
     def _needed(self, frame: int) -> Below:
         """Return the ground below a foot that isn't lifted yet."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import cos, isclose, pi, radians, sin
+from math import cos, inf, isclose, pi, radians, sin
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,6 @@ from fabrik_solver.motion.ground import (
     hip_lift,
     influence,
     is_ground,
-    lifted,
     pitched,
     shared_jolt,
     smoothed,
@@ -34,8 +33,10 @@ vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
 def over_a_swing(lacks: list[float], rate: float) -> list[float]:
     """Lifts in a swing, from a flat foot to the next. Two frames of each are at its ends."""
     count = len(lacks)
-    flat = [not 1 < i < count - 2 for i in range(count)]
-    return smoothest(list(map(lifted, lacks, flat)), (CALM * rate) ** 4)
+    wishes = [
+        Wish(low=lack, high=inf if 1 < i < count - 2 else lack) for i, lack in enumerate(lacks)
+    ]
+    return smoothest(wishes, (CALM * rate) ** 4)
 
 
 @given(st.lists(st.floats(0.0, 2.0), max_size=40))

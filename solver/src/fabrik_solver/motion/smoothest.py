@@ -15,6 +15,9 @@ CHANCES = 20
 """How often frames that break a bound, or are held unnecessarily, may change together without
 becoming fewer. After that, only one changes at a time, and the search always terminates."""
 
+FIRM = 1e30
+"""The weight of a value that is held by a bound: infinite, as far as rounding shows."""
+
 ROUNDING = 1e-9
 """How far rounding may move a value beyond a bound, as a fraction of the largest value."""
 
@@ -67,10 +70,13 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
     chances, fewest = CHANCES, len(wishes) + 1
     while True:
-        fixed = [
-            low if side < 0 else high for side, low, high in zip(sides, lows, highs, strict=True)
-        ]
-        values = _solved(*_held(matrix, wanted, sides, fixed))
+        bands, values = [list(band) for band in matrix], list(wanted)
+        held = {i: lows[i] if side < 0 else highs[i] for i, side in enumerate(sides) if side}
+        for i, bound in held.items():
+            bands[0][i], values[i] = FIRM, FIRM * bound
+        _solve(bands, values)
+        for i, bound in held.items():
+            values[i] = bound  # Without the rounding.
         changes = _changes(matrix, wanted, sides, values, (lows, highs), near)
         if not changes:
             return values
@@ -132,30 +138,10 @@ def _normal_equations(
     return (middle, near, far), values
 
 
-def _held(
-    matrix: Bands, wanted: Sequence[float], sides: Sequence[int], fixed: Sequence[float]
-) -> tuple[Bands, list[float]]:
-    """Return the equations with fixed values at some frames."""
-    middle, near, far = [list(band) for band in matrix]
-    values, count = list(wanted), len(wanted)
-    for i in range(count):
-        if not sides[i]:
-            continue
-        for j, band in ((i - 2, far), (i - 1, near), (i + 1, near), (i + 2, far)):
-            if 0 <= j < count:
-                values[j] -= band[min(i, j)] * fixed[i]
-                band[min(i, j)] = 0.0
-        middle[i] = 1.0
-    for i in range(count):
-        if sides[i]:
-            values[i] = fixed[i]
-    return (middle, near, far), values
-
-
-def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
-    """Return the solution, using the factors L D Lᵀ of the matrix."""
-    middle, near, far = [list(band) for band in matrix]
-    values, count = list(wanted), len(wanted)
+def _solve(bands: Sequence[list[float]], values: list[float]) -> None:
+    """Replace the right-hand side by the solution, using the factors L D Lᵀ of the matrix."""
+    middle, near, far = bands
+    count = len(values)
     for i in range(count):
         pivot = middle[i]
         first, second = near[i] / pivot, far[i] / pivot
@@ -172,7 +158,6 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
         values[i] -= near[i] * values[i + 1]
         if i + 2 < count:
             values[i] -= far[i] * values[i + 2]
-    return values
 
 
 class Change(NamedTuple):
