@@ -28,8 +28,9 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
-from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
+from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
@@ -37,6 +38,7 @@ from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
 from .grounded_foot import (
+    CLIMB,
     Below,
     Foothold,
     GroundOffset,
@@ -114,6 +116,8 @@ class FootClip:
         firm: The frames in which the foot stands without rolling.
         carrying: The frames in which the foot is on the ground, locked or not.
         flats: The locked pose of the foot on the animation's floor, by frame.
+        standing: For each contact, the sole's points relative to the goal, the standing one first,
+            and the height of the lower one above the floor.
     """
 
     def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
@@ -129,7 +133,7 @@ class FootClip:
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
         self._gone = Column(self._shares_gone)
-        self._standing = Column(self._stands)
+        self.standing = Column(self._stands)
         self.first, self.last = self._uncut()
         self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
         self.carrying = {f for a, b in contact_track.extents for f in range(a, b + 1)}
@@ -244,23 +248,8 @@ class FootClip:
         """Return the frame of the clip nearest to a frame."""
         return min(max(frame, self.first), self.last)
 
-    def ends(self, number: int) -> list[Vec]:
-        """Return the sole's points in a contact relative to the goal, the standing one first."""
-        return self._standing[number][0]
-
-    def hover(self, number: int) -> tuple[float, float]:
-        """Return the desired height above the floor in a contact, and the part of it to ignore.
-
-        The floor of a capture drifts. So a foot is on the floor up to the height at which a point
-        counts as standing.
-        """
-        whole, drift = self._standing[number][1], self.contact_track.drifts[number]
-        height = max(0.0, whole - drift)
-        hover = height * smooth(height / (BALL_HEIGHT * self.contact_track.track.leg) - 1.0)
-        return hover, whole - hover
-
     def _stands(self, number: int) -> tuple[list[Vec], float]:
-        """Return the sole's points in a contact, and the height of the lower one."""
+        """Return where the sole is in a contact (see `standing`)."""
         planted = self.planted.places[number]
         points = (self.sole.heel, self.sole.ball)
         if all(anchor.part.kind == BALL for anchor in planted.anchors):
@@ -350,7 +339,11 @@ class Stances:
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]
         is_free = not any([self.clip.planted.around(other)[1] for other in near])
-        return max(0.0, lack_between(self.probe, self._needs[frame], beside, is_free))
+        lack = lack_between(self.probe, self._needs[frame], beside, is_free)
+        if lack <= 0.0:
+            return 0.0
+        # Leave room for the knee, which may still lower it a little.
+        return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
 
     def _needed(self, frame: int) -> Below:
         """Return the ground below a foot that isn't lifted yet."""
@@ -495,7 +488,7 @@ class Stances:
         number = min(max(self.clip.planted.around(frame)[0], 0), len(self.clip.planted.spans) - 1)
         if moved is None or number < 0:
             return moved
-        drift = self.clip.hover(number)[1]
+        drift = self.clip.standing[number][1]
         shift = sub(moved.shift, scaled(self._up, drift))
         return moved._replace(shift=shift, rise=moved.rise - drift)
 
@@ -504,17 +497,16 @@ class Stances:
         if lying is None:
             return GroundOffset(influence=0.0)
         base = self.clip.planted.places[number].base
-        hover, drift = self.clip.hover(number)
-        shift = add(lying.shift, scaled(self._up, hover))
+        shift = lying.shift
         if lying.tilt != ORIGIN:
             apart = sub(flat.place, base)
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
-        return GroundOffset(shift, lying.tilt, lying.rise - drift)
+        return GroundOffset(shift, lying.tilt, lying.rise - self.clip.standing[number][1])
 
     def _lying(self, number: int) -> GroundOffset | None:
         """Return how the foot lies in a contact; None without ground."""
         base = self.clip.planted.places[number].base
-        return sole_contact(self.probe, base, self.clip.ends(number))
+        return sole_contact(self.probe, base, self.clip.standing[number][0])
 
 
 def _firm_frames(contact: Contact) -> Iterable[int]:
