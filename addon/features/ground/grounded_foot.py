@@ -23,7 +23,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.planted import Pose
-from fabrik_solver.motion.sole import Sole, counted, is_beside, resting_normal
+from fabrik_solver.motion.sole import Sole, counted, resting_normal
 
 from ...plan.chain_plan import Aim
 from .probe import Probe, Under
@@ -164,7 +164,7 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> GroundOf
     normal, apart = near.normal, 0.0
     if far is not None:
         end, apart = sub(other, first), far.height - near.height
-        if not is_beside(apart, length(across(end, up))):
+        if abs(apart) <= length(across(end, up)):  # Else too high or low for both to stand.
             normal = resting_normal(normal, far.normal, end, apart, up)
     tilt = shape.tilt_of(normal, up, probe.most) if probe.turns else ORIGIN
     height, lift = _goal_height(probe, near, first, tilt), 0.0

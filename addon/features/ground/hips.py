@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, floor, isfinite
+from math import isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
 from fabrik_solver import bone_frame, moved_location, point_in
@@ -21,13 +21,12 @@ from fabrik_solver.core.vectors import (
     mat_apply,
     mat_columns,
     mat_product,
-    mix,
     quat_matrix,
     scaled,
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.columns import LOOKED, Column, SmoothColumn
+from fabrik_solver.motion.columns import LOOKED, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import mean
 from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_lift, pitched
 from fabrik_solver.motion.smoothest import Wish
@@ -104,7 +103,7 @@ class Hip(PrePassBone):
         """Return its movement if the feet are known ahead."""
         leg, feet = next(iter(stances.items()))
         options = ground_settings(snapshot.item(leg))
-        limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach, options.blend)
+        limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach)
         path = self._path
         if path is None or not path.is_of(limits, stances):
             ends = _ends(self.rig, [*stances])
@@ -189,13 +188,11 @@ class HipLimits(NamedTuple):
         up: Unit vector along which it is lifted.
         follow: The fraction of the ground's rise that it follows.
         reach: The maximum extension of a leg, as a fraction of its length.
-        blend: Height up to which the ground counts fully.
     """
 
     up: Vec
     follow: float
     reach: float
-    blend: float
 
 
 class HipPath(Column[float, BodyMove]):
@@ -388,12 +385,9 @@ def _jolt(feet: Sequence[Stances], time: float) -> Vec:
     """
     if not feet or _is_cut(feet, time):
         return ORIGIN
-    frame = floor(time)
-    here, then = (
-        shape.shared_jolt([foot.jumps[at - foot.start] for foot in feet])
-        for at in (frame, ceil(time))
+    return between(
+        lambda frame: shape.shared_jolt([foot.jumps[frame - foot.start] for foot in feet]), time
     )
-    return mix(here, then, time - frame)
 
 
 def _ground_goal(chain: ChainPlan) -> GroundGoal:

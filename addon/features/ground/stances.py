@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import accumulate, pairwise
-from math import floor, inf, pi
+from math import floor, inf
 from typing import NamedTuple
 
 import bpy
@@ -29,11 +28,11 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
-from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
+from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
-from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
+from fabrik_solver.motion.smoothest import Wish
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
@@ -132,7 +131,6 @@ class FootClip:
         self.flats = Column(self._flat)
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
-        self._gone = Column(self._shares_gone)
         self.standing = Column(self._stands)
         self.first, self.last = self._uncut()
         self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
@@ -223,26 +221,6 @@ class FootClip:
     def _flat(self, time: float) -> Pose:
         """Return the locked pose of the foot on the animation's floor."""
         return self.planted.at(time, self.pose(time))
-
-    def gone(self, time: float, first: int, last: int) -> float:
-        """Return the fraction of its path that a swinging foot has covered between two frames.
-
-        It changes smoothly and is at rest at both ends. If it depended on time alone, a running
-        foot would come too close to its hip on a slope.
-        """
-        shares = self._gone[range(first - 1, last + 2)]
-        number = min(floor(time), last - 1) - first
-        return cubic(shares[number : number + 4], time - first - number)
-
-    def _shares_gone(self, swing: range) -> list[float]:
-        """Return the same at each frame of a swing, and at the frames on either side of it."""
-        frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
-        places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-        path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-        shares = [0.0, *[gone / (path[-1] or 1.0) for gone in path], 1.0]
-        stiffness = (len(path) / pi) ** 4  # Halves an oscillation with a period of two swings.
-        ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
-        return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
     def within(self, frame: int) -> int:
         """Return the frame of the clip nearest to a frame."""
@@ -378,15 +356,12 @@ class Stances:
 
     def root_at(self, time: float) -> Vec:
         """Return the animated hip joint, in world space."""
-        frame = floor(time)
-        here = self.carried[frame].root
-        return here if time == frame else mix(here, self.carried[frame + 1].root, time - frame)
+        return between(lambda frame: self.carried[frame].root, time)
 
     def reach(self, time: float) -> float:
         """Return the animated distance from ankle to hip joint."""
-        here, then = (self.carried[floor(time) + k] for k in (0, 1))
-        far, next_far = (length(sub(leg.target, leg.root)) for leg in (here, then))
-        return far + (time - floor(time)) * (next_far - far)
+        ankle = between(lambda frame: self.carried[frame].target, time)
+        return length(sub(ankle, self.root_at(time)))
 
     def _jump(self, frame: int) -> tuple[Vec, Vec]:
         clip, frame = self.clip, self.clip.within(frame)
@@ -427,7 +402,7 @@ class Stances:
         previous, following = swing.previous, swing.following
         if swing.roll is None and previous == following:
             return previous
-        fraction = self.clip.gone(time, swing.first, swing.last)
+        fraction = smooth((time - swing.first) / (swing.last - swing.first))
         shift = mix(previous.shift, following.shift, fraction)
         return GroundOffset(
             shift if swing.roll is None else add(shift, swing.roll.at(time)),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import floor
 from typing import Generic, TypeVar, cast
 
+from ..core.vectors import Vec, mix
 from .easing import smooth
 from .smoothest import Wish, cubic, smoothest
 
@@ -34,6 +35,13 @@ class Column(dict[Key, Value]):
     def __missing__(self, frame: Key) -> Value:
         value = self[frame] = self._find(frame)
         return value
+
+
+def between(at: Callable[[int], Vec], time: float) -> Vec:
+    """Return a location at a time, interpolated linearly between frames."""
+    frame = floor(time)
+    here = at(frame)
+    return here if time == frame else mix(here, at(frame + 1), time - frame)
 
 
 class Latest(Generic[Value]):

@@ -18,9 +18,9 @@ second squared."""
 MOST = 0.01
 """How far an ankle gives way at most, in leg lengths."""
 
-LEAST = 0.01
+LEAST = MOST
 """The smallest assumed distance of a knee from its line, in leg lengths. It keeps divisors above
-zero."""
+zero; an ankle may give way by as much."""
 
 ROOM = 0.5
 """The fraction of a leg's spare extension in the animation that locks and the ground may use."""

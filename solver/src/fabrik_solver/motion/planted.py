@@ -36,7 +36,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .columns import LOOKED, Column
+from .columns import LOOKED, Column, between
 from .contacts import (
     BALL,
     FLAT,
@@ -51,6 +51,7 @@ from .easing import smooth, smoother
 from .knee import MOST, ROOM
 from .smoothest import Wish, cubic, exactly, smoothest
 from .sole import Sole
+
 
 LEAST_GAIN = 0.2
 """The least gain for which a foot turns about its ball. The gain is how fast turning the foot
@@ -265,10 +266,7 @@ class Planted:
 
     def _root(self, time: float) -> Vec:
         """Return the animated hip joint relative to the foot's goal."""
-        frame = min(max(0, floor(time)), self._last)
-        if time <= frame or frame >= self._last:
-            return self._hip(frame)
-        return mix(self._hip(frame), self._hip(frame + 1), time - frame)
+        return between(self._hip, min(max(0.0, time), float(self._last)))
 
     def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
         """Return the mean location of a point of the foot."""
