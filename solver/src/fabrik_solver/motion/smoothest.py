@@ -84,7 +84,7 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
             chances, fewest = CHANCES, len(changes)
         else:
             chances -= 1
-        for i, side, _ in _worst(changes) if chances > 0 else changes[-1:]:
+        for i, side in changes if chances > 0 else changes[-1:]:
             sides[i] = side
 
 
@@ -160,37 +160,6 @@ def _solve(bands: Sequence[list[float]], values: list[float]) -> None:
             values[i] -= far[i] * values[i + 2]
 
 
-class Change(NamedTuple):
-    """A frame whose value will be held by a bound, or freed.
-
-    Attributes:
-        frame: The frame.
-        side: 1 for the maximum, -1 for the minimum, 0 to free it.
-        excess: How far it exceeds the bound.
-    """
-
-    frame: int
-    side: int
-    excess: float = 0.0
-
-
-def _worst(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes; of consecutive frames that break a bound, only the worst one.
-
-    Once the curve is held there, it soon meets the bound at the other frames.
-    """
-    worst: list[Change] = []
-    last = -2
-    for change in changes:
-        is_beside = change.frame == last + 1 and change.side == worst[-1].side != 0
-        last = change.frame
-        if not is_beside:
-            worst.append(change)
-        elif change.excess > worst[-1].excess:
-            worst[-1] = change
-    return worst
-
-
 def _changes(
     matrix: Bands,
     wanted: Sequence[float],
@@ -198,12 +167,15 @@ def _changes(
     values: Sequence[float],
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
-) -> list[Change]:
-    """Return the frames that break a bound or are held by one unnecessarily."""
+) -> list[tuple[int, int]]:
+    """Return the frames that break a bound or are held by one unnecessarily.
+
+    Each comes with its new side: 1 if its maximum will hold it, -1 for the minimum, 0 for neither.
+    """
     middle, near, far = matrix
     lows, highs = bounds
     count = len(values)
-    changes: list[Change] = []
+    changes: list[tuple[int, int]] = []
     for i, value in enumerate(values):
         if sides[i]:
             pull = middle[i] * value - wanted[i]
@@ -211,9 +183,9 @@ def _changes(
                 if 0 <= j < count:
                     pull += band[min(i, j)] * values[j]
             if lows[i] < highs[i] and sides[i] * pull > rounding * middle[i]:
-                changes.append(Change(i, 0))
+                changes.append((i, 0))
         elif value < lows[i] - rounding:
-            changes.append(Change(i, -1, lows[i] - value))
+            changes.append((i, -1))
         elif value > highs[i] + rounding:
-            changes.append(Change(i, 1, value - highs[i]))
+            changes.append((i, 1))
     return changes
