@@ -24,7 +24,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion.columns import Latest
-from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
+from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds
 
 from ...blender.axes import AXES
 from ...blender.errors import ProblemError
@@ -353,10 +353,9 @@ class Floors(dict[int, Latest[tuple[float, float]]]):
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the animation's floor below a foot, above the armature's origin.
 
-    It is derived from the contacts of all feet together; 0 without contacts. Feet that aren't at
-    their resting angle, as when sitting, count only if no other does. The markers of a capture may
-    sit at different heights on the two feet. So a foot that stands off the common floor, but within
-    the range of contacts, has a floor of its own.
+    It is derived from the contacts of all feet together; 0 without contacts. The markers of a
+    capture may sit at different heights on the two feet. So a foot that stands off the common
+    floor, but within the range of contacts, has a floor of its own.
 
     Args:
         chain: The foot.
@@ -375,8 +374,7 @@ def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, f
     """Return the common floor of an armature's feet, and the length of a leg."""
     feet = planner.chains_in(chain.rig.object)
     tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
-    levels = [quantile(track.standing, 0.5) for track in tracks if track.standing]
-    levels = levels or [quantile(track.tilted, 0.5) for track in tracks if track.tilted]
+    levels = [track.level for track in tracks if track.level is not None]
     return min(levels, default=0.0), tracks[-1].track.leg if tracks else 0.0
 
 

@@ -15,11 +15,11 @@ CHANCES = 20
 """How often frames that break a bound, or are held unnecessarily, may change together without
 becoming fewer. After that, only one changes at a time, and the search always terminates."""
 
-FIRM = 1e30
-"""The weight of a value that is held by a bound: infinite, as far as rounding shows."""
-
 ROUNDING = 1e-9
 """How far rounding may move a value beyond a bound, as a fraction of the largest value."""
+
+FIRM = ROUNDING**-3.0
+"""The weight of a value that is held by a bound: infinite, as far as rounding shows."""
 
 
 class Wish(NamedTuple):
