@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import inf, sin, sqrt
 
 import bpy
 
@@ -28,6 +28,7 @@ from fabrik_solver.motion.contacts import (
     BALL_HEIGHT,
     FLAT,
     HEEL,
+    MOST_TURN,
     OUTLIERS,
     Contact,
     Part,
@@ -62,6 +63,7 @@ class ContactTrack:
         drifts: For each contact, how far the floor is above its lowest height.
         level: The height above the armature's origin at which the foot or its knee stands; None if
             unknown.
+        is_tilted: Whether the foot isn't at its resting angle to the floor then, as when sitting.
     """
 
     def __init__(
@@ -92,9 +94,10 @@ class ContactTrack:
         )
         drifts = floor_drifts(heel, ball, track.leg)
         self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
-        self.level = self._level(heel.heights, ball.heights)
-        if self.kneels and self.level is None:
+        self.level, self.is_tilted = self._level(heel.heights, ball.heights)
+        if self.kneels and (self.level is None or self.is_tilted):
             self.level = floor_below([quantile(knees, OUTLIERS)], [], track.leg)
+            self.is_tilted = False
         self._sole: Latest[Sole] = Latest()
 
     @property
@@ -146,8 +149,8 @@ class ContactTrack:
             if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # Unknown knees pass.
         ]
 
-    def _level(self, heels: Sequence[float], balls: Sequence[float]) -> float | None:
-        """Return the height at which the foot stands on its ball, or else on its heel.
+    def _level(self, heels: Sequence[float], balls: Sequence[float]) -> tuple[float | None, bool]:
+        """Return the height at which the foot stands on its ball or else its heel, and if tilted.
 
         A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down. If
         an importer moved the hip, the rest pose doesn't stand at the armature's origin. The sole
@@ -157,25 +160,36 @@ class ContactTrack:
         foot, leg = self.track.foot, self.track.leg
         sole = min(foot.heel_rest, foot.ball_rest)
         if sole > max(THICKEST_SOLE * leg, length(sub(foot.ball, foot.heel))):
-            return None  # The leg ends above its foot.
+            return None, False  # The leg ends above its foot.
         ball = balls, foot.ball_rest
         for kind, (heights, rest) in ((FLAT, ball), (BALL, ball), (HEEL, (heels, foot.heel_rest))):
-            standing = self._medians(heights, kind)
+            upright, tilted = self._medians(heights, kind)
+            standing = upright or tilted
             if standing:
                 level = quantile(standing, 0.5) - rest
-                hovers = kind == FLAT and level < -BALL_HEIGHT * leg and level + sole >= 0.0
-                return level + sole if hovers else level
-        return None
+                is_low = level < -BALL_HEIGHT * leg and level + sole >= 0.0
+                hovers = is_low and kind == FLAT and bool(upright)
+                return level + sole if hovers else level, not upright
+        return None, False
 
-    def _medians(self, heights: Sequence[float], kind: str) -> list[float]:
-        """Return for each frame of a kind the median of its contact."""
-        medians: list[float] = []
+    def _medians(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
+        """Return for each frame of a kind the median of its contact; tilted feet separately."""
+        upright: list[float] = []
+        tilted: list[float] = []
         for contact, drift in zip(self.contacts, self.drifts, strict=True):
             frames = frames_of(contact, kind)
             if frames:
                 median = quantile([heights[frame] for frame in frames], 0.5) - drift
-                medians += [median] * len(frames)
-        return medians
+                is_upright = 2 * sum(map(self._is_upright, frames)) >= len(frames)
+                (upright if is_upright else tilted).extend([median] * len(frames))
+        return upright, tilted
+
+    def _is_upright(self, frame: int) -> bool:
+        """Return whether a foot is nearly at its resting angle to the floor."""
+        foot, up = self.track.foot, self.track.samples[frame].up
+        sole = sub(foot.ball, foot.heel)
+        turned = abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest))
+        return turned <= sin(MOST_TURN) * length(sole)
 
     def _knee(self, sample: Sample, thigh: float) -> float:
         """Return the knee's height above the armature's origin; infinite if unknown."""

@@ -353,9 +353,10 @@ class Floors(dict[int, Latest[tuple[float, float]]]):
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the animation's floor below a foot, above the armature's origin.
 
-    It is derived from the contacts of all feet together; 0 without contacts. The markers of a
-    capture may sit at different heights on the two feet. So a foot that stands off the common
-    floor, but within the range of contacts, has a floor of its own.
+    It is derived from the contacts of all feet together; 0 without contacts. Feet that aren't at
+    their resting angle, as when sitting, count only if no other does. The markers of a capture may
+    sit at different heights on the two feet. So a foot that stands off the common floor, but within
+    the range of contacts, has a floor of its own.
 
     Args:
         chain: The foot.
@@ -365,17 +366,17 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     floors = part(Floors).setdefault(chain.rig.uid, Latest())
     floor, leg = floors.of(key, lambda: _common_floor(chain, snapshot))
     track = _track_of_foot(chain, snapshot)
-    if track is None or track.level is None or abs(track.level - floor) > BALL_HEIGHT * leg:
+    if track is None or track.level is None or track.is_tilted:
         return floor
-    return track.level
+    return floor if abs(track.level - floor) > BALL_HEIGHT * leg else track.level
 
 
 def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, float]:
     """Return the common floor of an armature's feet, and the length of a leg."""
     feet = planner.chains_in(chain.rig.object)
     tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
-    levels = [track.level for track in tracks if track.level is not None]
-    return min(levels, default=0.0), tracks[-1].track.leg if tracks else 0.0
+    levels = [(track.is_tilted, track.level) for track in tracks if track.level is not None]
+    return min(levels, default=(False, 0.0))[1], tracks[-1].track.leg if tracks else 0.0
 
 
 def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:

@@ -23,7 +23,7 @@ from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, Column, SmoothColumn
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
-from fabrik_solver.motion.smoothest import Wish, cubic
+from fabrik_solver.motion.smoothest import Wish
 
 from ...plan.chain_plan import Aim
 from .grounded_foot import pose_of
@@ -96,7 +96,7 @@ class Knees:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         off = knee.aside(far, size)
-        wanted = knee.apart(max(0.0, off + self._around(time)), size) - far
+        wanted = knee.apart(max(0.0, off + self._path.at(time)), size) - far
         gives = self.stances.influence(time) * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim._replace(place=foot.place)
@@ -159,20 +159,14 @@ class Knees:
         point = None if side is None else add(root, scaled(side, self._size))
         return aim if point is None else aim._replace(facing=(point, gate))
 
-    def _around(self, time: float) -> float:
-        """Return how much farther off its line easing moves the knee, around a time."""
-        stride = self._path.stride
-        number = floor(time / stride)
-        around = range(number - 1, number + 3)
-        more = [self._path.nodes[node] - self._looked[node * stride].grounded for node in around]
-        return cubic(more, time / stride - number)
-
     def _ask(self, frame: int) -> Wish:
-        """Return what a frame wants of the knee: its position and second difference."""
-        stride, looks, look = self._path.stride, self._looked, self._looked[frame]
-        bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
+        """Return what a frame wants of the knee's displacement: none, and to bend as animated."""
+        stride, looks = self._path.stride, self._looked
+        before, look, after = looks[frame - stride], looks[frame], looks[frame + stride]
+        animated = before.animated - 2.0 * look.animated + after.animated
+        grounded = before.grounded - 2.0 * look.grounded + after.grounded
         clear = knee.clear(look.animated, self._size)
-        return Wish(look.grounded, look.weight, clear * bend, low=0.0)
+        return Wish(0.0, look.weight, clear * animated - grounded, low=-look.grounded)
 
     def _look(self, frame: int) -> Look:
         """Return the knee at a frame of the clip."""

@@ -229,13 +229,9 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return a leg's animated hip joint, in world space."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
-    runs = present_runs()
-    for hip in snapshot.plan.units:
-        if isinstance(hip, Hip) and chain in hip.chains:
-            result = runs.unit(hip).last
-            if result is not None:
-                root = cast(BoneInput, result.inputs).wanted.before(root)
-    return root
+    hip = cast(GroundGoal, chain.goal_source).hip
+    result = present_runs().unit(hip).last if isinstance(hip, Hip) else None
+    return root if result is None else cast(BoneInput, result.inputs).wanted.before(root)
 
 
 def tracks_of(armature: bpy.types.Object) -> list[TrackRecorder]:

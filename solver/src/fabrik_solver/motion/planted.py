@@ -414,7 +414,20 @@ def blend_of(
     start = [] if previous is None else _end(offset, first, previous[0], rate)
     end = [] if following is None else _end(offset, last, following[1], rate)
     free = max(1, last - first) + 3 - len(start) - len(end)
-    return Blend(first, _between_ends(start[::-1], free, end, min(far, float(last - first)) ** 4))
+    stiffness = min(far, float(last - first)) ** 4
+    columns = [
+        smoothest(
+            [
+                *[exactly(place[k]) for place in start[::-1]],
+                *[Wish()] * free,
+                *[exactly(place[k]) for place in end],
+            ],
+            stiffness,
+            sqrt(stiffness),
+        )
+        for k in range(3)
+    ]
+    return Blend(first, list(zip(*columns, strict=True)))
 
 
 def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
@@ -425,19 +438,6 @@ def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> l
         return [here, here]
     there = offset(frame + (near if other > frame else -near))
     return [here, mix(here, there, 1.0 / near)]
-
-
-def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float) -> list[Vec]:
-    """Return the offsets between two ends, either of which may be open."""
-    columns = [
-        smoothest(
-            [*[exactly(p[k]) for p in start], *[Wish()] * free, *[exactly(p[k]) for p in end]],
-            stiffness,
-            sqrt(stiffness),
-        )
-        for k in range(3)
-    ]
-    return list(zip(*columns, strict=True))
 
 
 def _between(a: Quat, b: Quat) -> Vec:
