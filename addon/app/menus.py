@@ -93,7 +93,7 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
 
 
 def draw_pose(menu: Any, _context: bpy.types.Context) -> None:
-    """Draw the entry of Pose.
+    """Draw the entry of the Pose menu.
 
     The menu search lists entries with few words first, and counts words of shortcuts. Setting a
     property hides the shortcut.

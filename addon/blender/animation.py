@@ -252,7 +252,7 @@ def is_only_user(ob: bpy.types.Object, holder: Any, bones: Iterable[int]) -> boo
 
     Args:
         ob: The object.
-        holder: Its animation data, or the NLA strip that has the action.
+        holder: The object's animation data, or the NLA strip that has the action.
         bones: The indices of the bones.
     """
     action = holder.action

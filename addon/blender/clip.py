@@ -34,7 +34,7 @@ class Clip:
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Take the armature: its F-curves are indexed on demand."""
+        """Set the armature; its F-curves are indexed on demand."""
         self.object = armature
         self.is_read = False
         self._found: dict[float, dict[str, Matrix]] = {}
@@ -45,7 +45,7 @@ class Clip:
 
     @property
     def frames(self) -> list[float]:
-        """The frames to sample, ascending; empty if it doesn't animate bones.
+        """The frames to sample, ascending; empty if the clip doesn't animate bones.
 
         They are keyed frames if possible, else whole frames.
         """
@@ -137,7 +137,7 @@ def _times(curve: Any) -> list[float]:
 
 
 def _strip(armature: bpy.types.Object) -> Any:
-    """Return the NLA strip whose action to read, None if there is an active action or no strip.
+    """Return the NLA strip whose action to read; None with an active action, or without strips.
 
     An offset layer lies above that action.
     """

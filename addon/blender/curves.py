@@ -49,7 +49,7 @@ class Curves:
             index in it.
         rows: The bones of these channels.
         settings: For each setting of constraints, tuples of a constraint's index and the data path.
-        layer: The offset layer at the last refresh; None without one.
+        layer: The offset layer at the last refresh, or None if there is none.
         base: The number of collections below the layer.
         offsets: For each data path with F-curves in the layer, the default of the property.
         is_plain: Whether each action has a single collection at most.
@@ -86,7 +86,7 @@ class Curves:
         self._room = MOST_KEPT
 
     def refresh(self) -> list[Any]:
-        """Return the F-curve collections, indexed again if they have changed."""
+        """Return the F-curve collections, and index them again if they have changed."""
         data = self._strip or self.object.animation_data
         is_tweaked = data is not None and self._strip is None and data.use_tweak_mode
         self.layer = layer = edited_layer(self.object) if is_tweaked else None
@@ -274,7 +274,7 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
 
     Args:
         curves: The F-curves.
-        depsgraph: A depsgraph that has evaluated their object.
+        depsgraph: A depsgraph that has evaluated the object of the F-curves.
 
     Returns:
         The mutes, to undo after the evaluation. None without such a copy, or if something else uses
@@ -300,7 +300,7 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
 
 
 def _holders(ob: bpy.types.Object, layer: OffsetLayer | None) -> list[Any]:
-    """Return the holders of the actions that animate an object, from below."""
+    """Return the holders of the actions that animate an object, from the bottom up."""
     holders = [layer.base, layer.strip] if layer else [ob.animation_data]
     return [holder for holder in holders if holder is not None and holder.action is not None]
 

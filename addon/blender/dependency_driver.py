@@ -33,7 +33,7 @@ def declare(armature: bpy.types.Object, reads: Sequence[Read]) -> bool:
     """Update the dependency driver of an armature, or remove it if nothing is read.
 
     Returns:
-        Whether it changed.
+        Whether the driver changed.
     """
     animation = armature.animation_data
     curve: Any = animation.drivers.find(PATH) if animation else None

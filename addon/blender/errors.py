@@ -9,7 +9,7 @@ from .messages import COMMA, Message, enumerated, joined, msg
 
 
 class ProblemError(Exception):
-    """An expected error. Its message says what is wrong and what to do."""
+    """An expected error, whose message names the problem and the solution."""
 
     def __init__(self, template: str, /, **values: object) -> None:
         """Create the message as `msg` does, unless the template is a `Message` already."""
@@ -20,7 +20,8 @@ class ChoiceError(ProblemError):
     """An error that disappears with another value of an option.
 
     Attributes:
-        choice: Values of options that would solve it, by name. Other values may solve it too.
+        choice: Values of options that would avoid the error, by name. Other values may avoid it
+            too.
     """
 
     def __init__(self, template: str, choice: Mapping[str, object], /, **values: object) -> None:

@@ -103,7 +103,7 @@ def put_keys(
     slopes: Sequence[float] | None = None,
     left_slopes: Sequence[float] | None = None,
 ) -> None:
-    """Insert keys, replacing those of the F-curve from the first to the last of the frames.
+    """Insert keys, and remove an F-curve's other keys between the first and the last of them.
 
     Args:
         curve: The F-curve.

@@ -142,7 +142,7 @@ def shown(text: str) -> str:
 
 
 def context_of(*labels: str) -> str:
-    """Return the translation context of labels that share it, such as those of a property."""
+    """Return the translation context that some labels share, such as those of one property."""
     return DEFAULT if OTHER_SENSE.isdisjoint(labels) else CONTEXT
 
 

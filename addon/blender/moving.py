@@ -74,7 +74,7 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
     """Refuse a target that can't be moved or, if ``turns``, rotated.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the target can't be moved; the message says why.
     """
     ob, owner = point.object, owner_of(point)
     if not ob.is_editable:
@@ -111,7 +111,7 @@ def refuse_held(point: Point) -> None:
     """Refuse a target held at the current frame: its channels don't move it.
 
     Raises:
-        ProblemError: With the solution.
+        ProblemError: If the target is held; the message says what to do.
     """
     if problem := _holding(point):
         raise ProblemError(problem)

@@ -63,7 +63,7 @@ def constraint_point(con: Any) -> Point | None:
 
 
 def space_point(con: Any) -> Point | None:
-    """Return the object or bone whose space a constraint uses; None without one."""
+    """Return the object or bone whose space a constraint uses, or None if there is none."""
     if CUSTOM not in (con.owner_space, con.target_space):
         return None
     return target_point(con.space_object, con.space_subtarget)
@@ -93,7 +93,7 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
 
     Args:
         con: The constraint.
-        on_bone: Whether it is on a bone, not on an object.
+        on_bone: Whether the constraint is on a bone, not on an object.
     """
     if con.type == "ARMATURE":
         return _has_known_owner_space(con, on_bone) and not any(map(_bends, con.targets))
@@ -145,7 +145,7 @@ def read_constraint(con: Any, owner: Any) -> Constraint:
 
     Args:
         con: The constraint.
-        owner: The bone or object that has it.
+        owner: The bone or object that has the constraint.
     """
     return READERS[con.type](con, owner)
 
@@ -270,7 +270,7 @@ READERS: dict[str, Callable[[Any, Any], Constraint]] = {
     "TRACK_TO": _track_to,
     "TRANSFORM": _transformation,
 }
-"""By the type of a constraint, the function that reads its settings from it and its owner. Armature
+"""For each type of constraint, the function that reads its settings from it and its owner. Armature
 constraints also have targets to read: see `read_armature`."""
 
 
@@ -281,7 +281,7 @@ def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
 
     Args:
         con: The constraint.
-        owner: The bone or object that has it.
+        owner: The bone or object that has the constraint.
     """
     targets = [target for target in con.targets if target.weight > 0.0]
     points = [target_point(target.target, target.subtarget) for target in targets]
@@ -334,7 +334,7 @@ def _ends(con: Any, end: str, channel: str) -> Vec:
 
 
 def _flags(con: Any, prefix: str) -> Flags:
-    """Return three flags whose names begin alike."""
+    """Return the X, Y and Z flags whose names start with a prefix."""
     x, y, z = (getattr(con, f"{prefix}_{axis}") for axis in "xyz")
     return x, y, z
 

@@ -53,7 +53,7 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 
 
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer that takes an object's keys; None without one.
+    """Return the offset layer that takes an object's keys, or None if there is none.
 
     Its keys are offsets. Code that reads or writes whole values uses the action below it.
     """
@@ -144,7 +144,7 @@ def influence_at(layer: OffsetLayer, frame: float) -> float:
 def combined(
     path: str, lower: list[float], offset: list[float], neutral: list[float], influence: float
 ) -> list[float]:
-    """Return what Blender evaluates from a value and its offset.
+    """Return the value that Blender evaluates for a value below a layer and its offset.
 
     The formulas are those of `nla_combine_value` and `nla_combine_quaternion` (anim_sys.cc).
 

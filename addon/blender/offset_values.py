@@ -57,7 +57,7 @@ def above_layer(
 
 
 def _curves(strip: Any, path: str, count: int) -> list[Any] | None:
-    """Return the effective F-curve, or None, of each component of a property; None if none has."""
+    """Return the effective F-curve of each component, or None; None if no component has one."""
     lists = animation.curve_lists(strip.action, getattr(strip, "action_slot", None))
     curves = animation.channel_curves(lists, path, count)
     return curves if any(curves) else None

@@ -66,7 +66,7 @@ def driver_sources(driver: Any) -> Iterator[Node]:
 
 
 def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
-    """Yield what an object's shape depends on, besides the object's transform."""
+    """Yield the objects and bones that an object's shape depends on, besides the transform."""
     values = [getattr(ob, name) for name in SHAPING]
     blocks = [value for value in values if isinstance(value, bpy.types.ID)]
     parts = [part for value in values if value and value not in blocks for part in value]
@@ -203,7 +203,7 @@ def _properties_of(rna: Any) -> Properties:
 def _may_refer(identifier: str) -> bool:
     """Return whether a type may point to data-blocks. Derived types may do so even if it doesn't.
 
-    Elements of a mesh don't; there are too many of them to follow.
+    Elements of a mesh are left out, because there are too many of them to follow.
     """
     pending, seen = [identifier], {identifier}
     while pending:

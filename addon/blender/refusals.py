@@ -72,7 +72,7 @@ def refuse_unkeyable(ob: bpy.types.Object) -> None:
     """Refuse an object that can't be keyed, or wouldn't have the keyed pose.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the object is refused; the message says why.
     """
     problem = tweak_problem(ob) or _strips_problem(ob) or action_problem(ob)
     if problem:
@@ -83,7 +83,7 @@ def refuse_layered(ob: bpy.types.Object) -> None:
     """Refuse an object whose offset layer is on, before all its keys are changed.
 
     Raises:
-        ProblemError: If it has one.
+        ProblemError: If the object's offset layer is on.
     """
     if edited_layer(ob) is not None:
         raise ProblemError(

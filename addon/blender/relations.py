@@ -91,7 +91,7 @@ def driver_targets(driver: Any) -> Iterator[tuple[bpy.types.ID, str]]:
 
 
 def driver_reads(driver: Any) -> Iterator[tuple[bpy.types.ID, str, str]]:
-    """Yield what the variables of a driver read: data-block, data path, and bone of a transform."""
+    """Yield the inputs of a driver's variables: data-block, data path, and bone of a transform."""
     for variable in driver.variables:
         for target in variable.targets:
             block = bpy.context.scene if variable.type == "CONTEXT_PROP" else target.id
@@ -149,7 +149,7 @@ def settle(
     results: dict[AnyNode, Any],
     result: Callable[[AnyNode], Any],
 ) -> None:
-    """Compute results that depend on those of direct dependencies, once for each node.
+    """Compute the results of nodes from the results of their direct dependencies, once for each.
 
     For a cycle of dependencies, the computation is repeated until nothing changes.
 
@@ -219,10 +219,10 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
 
 
 class ConstrainedBones(dict[int, set[int]]):
-    """The bones that have native constraints, by armature, each looked at once."""
+    """The bones that have native constraints, by armature, each armature read once."""
 
     def of(self, rig: Skeleton) -> set[int]:
-        """Return those of an armature."""
+        """Return the bones of an armature that have native constraints."""
         bones = self.get(rig.uid)
         if bones is None:
             bones = self[rig.uid] = constrained_bones(rig)

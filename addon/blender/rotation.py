@@ -157,7 +157,7 @@ class Rows:
 
 
 class ChannelGroup(NamedTuple):
-    """Bones of which the same channel is posed.
+    """Bones that are all posed in the same channel.
 
     Attributes:
         channel: The name of the property.

@@ -80,7 +80,7 @@ def _promote() -> None:
 
 @cache
 def _are_others_frozen() -> bool:
-    """Return whether something else has frozen objects; checked once, when it first matters.
+    """Return whether other code has frozen objects in the collector; checked once, on first use.
 
     Python counts frozen objects one by one, which takes 10 ms for a million.
     """

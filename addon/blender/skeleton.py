@@ -71,7 +71,7 @@ class Skeleton:
             world: The frame of the armature object in world space.
 
         Raises:
-            ProblemError: If it has zero scale, or isn't finite.
+            ProblemError: If the armature has zero scale, or an invalid transform.
         """
         if world != self._world_and_inverse[0]:
             try:
@@ -84,7 +84,7 @@ class Skeleton:
         return self._world_and_inverse[1]
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone in the form of the solver."""
+        """Return the rest pose of a bone in the solver's form."""
         if i not in self._bones:
             self._record_rests([index for index in (i, self.parents[i]) if index >= 0])
             self._bones[i] = self._rest_pose.bone(i)
@@ -167,7 +167,7 @@ class Skeleton:
 
     @property
     def _is_sparse(self) -> bool:
-        """Whether so few bones are recorded that they are checked individually."""
+        """Whether so few bones are recorded that each is checked individually."""
         return len(self._recorded) * SPARSE < len(self.names)
 
     def has_same_names(self) -> bool:
@@ -265,7 +265,7 @@ class Rests(NamedTuple):
 
     Attributes:
         names: The names of its pose bones.
-        rest_names: The names of the bones of its data, in whose order the others are.
+        rest_names: The names of its data's bones. The attributes below are in the same order.
         matrices: Their frames in armature space, as bytes.
         lengths: Their lengths, as bytes.
         inherit_scale: Numbers of their modes, as bytes.
@@ -304,22 +304,22 @@ def _rests_of(armature: bpy.types.Object) -> Rests:
 
 
 class RestPose:
-    """The bones of an armature at rest, shared by all armatures that have the same ones.
+    """The bones of an armature at rest, shared by all armatures with equal rest poses.
 
-    Everything comes from what was read, so it stays right while one of them is edited.
+    All values are computed from a copy, so they stay right while one of the armatures is edited.
 
     Attributes:
-        read: What was read.
+        read: The names and rest poses as Blender stores them.
         names: The names of the bones.
         index: The index of each name.
         parents: The indices of the parents, -1 for none.
     """
 
     def __init__(self, read: Rests, rest_names: Sequence[str], parents: Sequence[str]) -> None:
-        """Compute nothing yet.
+        """Store what was read; everything else is computed on demand.
 
         Args:
-            read: What was read.
+            read: The names and rest poses as Blender stores them.
             rest_names: The name that each bone has in the data.
             parents: The names of the parents; empty for none.
         """
@@ -332,7 +332,7 @@ class RestPose:
         self._bones: dict[int, Bone] = {}
 
     def bone(self, i: int) -> Bone:
-        """Return the rest pose of a bone in the form of the solver.
+        """Return the rest pose of a bone in the solver's form.
 
         Raises:
             KeyError: If the data lacks it.
@@ -409,7 +409,7 @@ def _rest_states(bones: Iterable[Any]) -> list[object]:
 
 
 def rest_of(bone: bpy.types.Bone) -> Bone:
-    """Return the rest pose of a bone in the form of the solver."""
+    """Return the rest pose of a bone in the solver's form."""
     return _bone_of(
         bone.matrix_local,
         bone.parent.matrix_local if bone.parent else Matrix.Identity(4),
@@ -443,7 +443,7 @@ def _bone_of(
 
 
 def matrix3(matrix: Matrix) -> Mat3:
-    """Return the upper left 3 × 3 of a matrix in the form of the solver, row by row."""
+    """Return the upper left 3 × 3 of a matrix in the solver's form, row by row."""
     a, b, c = matrix[0], matrix[1], matrix[2]
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
@@ -459,7 +459,7 @@ def upright(matrix: Matrix) -> Quaternion:
 
 
 def vector(values: Vector | Sequence[float]) -> Vec:
-    """Return a vector in the form of the solver."""
+    """Return a vector in the solver's form."""
     return (values[0], values[1], values[2])
 
 
@@ -511,7 +511,7 @@ class Point:
 
 
 class Landmarks:
-    """Bones of an armature that differ from the others, which just follow their parents."""
+    """The bones of an armature that don't just follow their parents."""
 
     def __init__(self, rig: Skeleton, bones: Iterable[int]) -> None:
         """Mark the bones."""
@@ -519,7 +519,7 @@ class Landmarks:
         self._nearest = {-1: -1} | {bone: bone for bone in bones}
 
     def nearest(self, bone: int) -> int:
-        """Return the lowest landmark at or above a bone; -1 without one.
+        """Return the lowest landmark at or above a bone, or -1 if there is none.
 
         The bones passed on the way are recorded for `Skeleton.has_same_names`.
         """

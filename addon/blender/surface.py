@@ -79,7 +79,7 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
         world: Its frame in world space.
 
     Raises:
-        ProblemError: If it has no faces, or zero scale.
+        ProblemError: If the mesh has no faces, or the object has zero scale.
     """
     with _evaluated(depsgraph, ob) as mesh:
         if mesh is None or not mesh.polygons:

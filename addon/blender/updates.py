@@ -17,7 +17,7 @@ COLLECTIONS: Final[dict[str, str]] = {
     for prop in bpy.types.BlendData.bl_rna.properties
     if prop.type == "COLLECTION"
 }
-"""By type of data-block, its collection in `bpy.data`."""
+"""The collection in `bpy.data` of each type of data-block."""
 
 FLAGS: Final = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
 """The flags of an update."""
@@ -38,8 +38,8 @@ class Updates:
 
         Args:
             depsgraph: The depsgraph.
-            has_removed: Whether data-blocks may have been removed since it was evaluated. They are
-                left out: Blender crashes where it is asked for the original of such a copy.
+            has_removed: Whether data-blocks may have been removed since the evaluation. Their
+                copies are left out, because Blender crashes when asked for their originals.
         """
         self.depsgraph = depsgraph
         self._has_removed = has_removed
@@ -146,8 +146,8 @@ class Armatures(NamedTuple):
     Attributes:
         changed: The armature data flagged as changed, by Edit Mode or by posing.
         clicked: Other listed armature data, whose bones were selected or renamed.
-        moved: The `session_uid`s of objects tagged as moved. Editing a bone constraint does this,
-            posing a bone doesn't, but writing the pose ahead does.
+        moved: The `session_uid`s of objects tagged as moved. Blender tags them when a bone
+            constraint is edited or a pose is written ahead, but not when a bone is posed.
     """
 
     changed: set[Armature]

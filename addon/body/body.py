@@ -30,8 +30,8 @@ class LooseEnd(NamedTuple):
         name: Its name.
         limb: The last bone of the limb.
         joint: The end of that bone, in its rest space; the origin is its head.
-        tip: The child of the last bone with its head there, as added by exporters and IK; empty
-            without one.
+        tip: The child of the last bone with its head there, as added by exporters and IK; empty if
+            there is none.
     """
 
     name: str
@@ -45,9 +45,10 @@ class Limb(NamedTuple):
 
     Attributes:
         bones: The names of the bones that bend, root first.
-        hand: The hand or foot after them; empty without one.
+        hand: The hand or foot after them; empty if there is none.
         kind: ``'ARM'`` or ``'LEG'`` of a recognized body; empty for any other limb.
-        switch: If the bones are FK controls, the bone with the IK/FK switch; empty without one.
+        switch: If the bones are FK controls, the bone with the IK/FK switch; empty if there is
+            none.
         loose: The hand or foot at the end of the bones, if it isn't parented to them: it keeps its
             parent, and IK reaches for it. None for any other limb.
     """
@@ -65,7 +66,7 @@ class Limb(NamedTuple):
 
     @property
     def foot(self) -> str:
-        """The hand or foot after the bones, parented or not; empty without one."""
+        """The hand or foot after the bones, parented or not; empty if there is none."""
         return "" if self.end == self.bones[-1] else self.end
 
     def tip(self, is_oriented: bool) -> str:
@@ -109,7 +110,7 @@ class Rig(Protocol):
     is_keyed: bool
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return what identifies an armature as this kind of rig, besides its bones."""
+        """Return the features that identify an armature as this kind of rig, besides its bones."""
         ...
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
@@ -125,11 +126,11 @@ class Rig(Protocol):
         ...
 
     def meant(self, body: Body, bone: str) -> str:
-        """Return the bone of the body that a bone of the armature is for; empty if none."""
+        """Return the bone of the body that a bone of the armature stands for; empty if none."""
         ...
 
     def control(self, armature: bpy.types.Object, bone: str) -> str:
-        """Return the control that poses only this bone of the body; empty without one."""
+        """Return the control that poses only this bone of the body; empty if there is none."""
         ...
 
     def poser(self, carriers: Carriers, bone: str) -> str:
@@ -170,17 +171,17 @@ class Body:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of its bones."""
+        """The names of the body's bones."""
         return [bone.name for bone in self.bones]
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The indices of its bones by name."""
+        """The indices of the body's bones by name."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
     def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
-        """Its arms and legs, each as recognized and as IK poses it."""
+        """The body's arms and legs, each as recognized and as IK poses it."""
         pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
         return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
 
@@ -221,7 +222,7 @@ class Body:
         return self.rig.part_of(self.armature, limb)
 
     def meant(self, bone: str) -> str:
-        """Return the bone of the body that a bone of the armature is for; empty if none."""
+        """Return the bone of the body that a bone of the armature stands for; empty if none."""
         return self.rig.meant(self, bone)
 
     def joined(self, parent: str, child: str) -> bool:
@@ -233,14 +234,14 @@ class Body:
 
     @cached_property
     def chest(self) -> int:
-        """The index in the spine of the last bone that carries a limb; -1 without one."""
+        """The index in the spine of the last bone that carries a limb, or -1 if there is none."""
         spine = self.anatomy.spine
         trunks = [limb.trunk for limb in self.anatomy.limbs if limb.trunk in spine]
         return max(map(spine.index, trunks), default=-1)
 
     @cached_property
     def pelvis(self) -> int:
-        """The index of the bone that moves the whole body; -1 without one.
+        """The index of the bone that moves the whole body, or -1 if there is none.
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
@@ -269,7 +270,7 @@ class Body:
         return [height - lowest for height in heights]
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
-        """Return the bones that move the body with some legs, topmost first.
+        """Return the bones that move the body together with some legs, topmost first.
 
         The first is the root. The last is the pelvis, or the bone that poses it. If no recognized
         trunk carries the legs, the longest line of bones beside them is used.
@@ -301,7 +302,7 @@ class Body:
 
     @property
     def has_rest_pose(self) -> bool:
-        """Whether it stands in the rest pose, not only at a frame of its animation."""
+        """Whether the body stands in the rest pose, not only at a frame of its animation."""
         return self.frame is None
 
     @property

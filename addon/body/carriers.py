@@ -23,13 +23,13 @@ class Carriers:
     """
 
     def __init__(self, rig: Skeleton, shown: Any) -> None:
-        """Take the skeleton of an evaluated armature; carriers are looked up on demand."""
+        """Set the skeleton of an evaluated armature; carriers are looked up on demand."""
         self.rig = rig
         self._bones = pose_bones(shown)
         self._known: dict[int, int] = {}
 
     def of(self, bone: int) -> int:
-        """Return the bone that carries a bone; -1 without one."""
+        """Return the bone that carries a bone, or -1 if there is none."""
         if bone not in self._known:
             line = self._copies(bone, *CARRYING)
             # The parent also carries it if both copy the same bone.
@@ -49,7 +49,7 @@ class Carriers:
         return line
 
     def _copied(self, bone: int, *kinds: str) -> int:
-        """Return the bone that constraints of some kinds copy completely; -1 without one."""
+        """Return the bone that constraints of some kinds copy completely, or -1."""
         for con in reversed(active_constraints(self._bones[bone])):
             if con.type not in kinds or con.influence < 1.0:
                 continue

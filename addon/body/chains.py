@@ -28,7 +28,7 @@ MECHANICAL: Final = re.compile(
 
 
 def common_name(bone: str) -> str:
-    """Return what an animator calls a bone: its name without a rig's prefixes and suffixes."""
+    """Return the name that an animator uses for a bone, without a rig's prefixes and suffixes."""
     return MECHANICAL.sub("", bone) or bone
 
 

@@ -49,8 +49,7 @@ def find_limbs(
     Args:
         armature: The armature.
         bones: The names of the bones.
-        is_literal: Whether a finger or other chain is meant literally, and not the limb that
-            carries it.
+        is_literal: Whether to return a finger or other chain itself, not the limb that carries it.
 
     Raises:
         ProblemError: If a bone is not part of a limb.
@@ -104,7 +103,7 @@ def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
-    """Return the limb that a limb's bones copy, if those are a chain; otherwise the limb itself."""
+    """Return the limb that a limb's bones copy, if they copy a chain; otherwise the limb itself."""
     rig = skeleton_of(armature)
     sources = [controller_of(armature, name) for name in limb.bones]
     path = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []
@@ -125,7 +124,7 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
 
     With ``is_literal`` the bone's own chain is meant, not the limb that carries it. If names don't
-    identify a hand or foot, its shape may.
+    identify a hand or foot, its shape can do so.
     """
     rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
     names = Names([RestBone(*row) for row in rows])
@@ -181,7 +180,7 @@ def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
 
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
-    """Return the limb on the other side; None without one."""
+    """Return the limb on the other side, or None if there is none."""
     limbs = body_of(armature, limb.bones[-1]).limbs
     for anatomical, candidate in limbs:
         if _controlling(armature, candidate) != limb:
@@ -295,7 +294,7 @@ class Clicks:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
 
     def _index(self, bone: str) -> int:
-        """Return the index of the body's bone that a bone belongs to; -1 without one.
+        """Return the index of the body's bone that a bone belongs to, or -1 if there is none.
 
         For a control without such a bone, its parents are tried.
         """
@@ -351,7 +350,7 @@ class Clicks:
         return self._below.get(index, [])
 
     def _beside(self, index: int) -> int:
-        """Return the bone of the body next to a helper; -1 without one.
+        """Return the bone of the body next to a helper, or -1 if there is none.
 
         A helper on the trunk belongs to the trunk. A helper farther away than poles usually are has
         no neighbor.

@@ -52,7 +52,7 @@ class _Clip(NamedTuple):
 
     Attributes:
         axis: The mean axis about which it flexes, in the bone's rest space, not normalized.
-        is_bent: Whether it ever flexes enough.
+        is_bent: Whether it ever flexes by more than `SLIGHT`.
         is_hinge: Whether it flexes about that axis, in one direction.
     """
 
@@ -186,7 +186,7 @@ def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
 
 
 def is_linked(armature: bpy.types.Object) -> bool:
-    """Return whether the bones of an armature can't store anything."""
+    """Return whether an armature's data is linked, so that its bones can't store anything."""
     return not cast("bpy.types.Armature", armature.data).is_editable
 
 
@@ -211,7 +211,7 @@ def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
 
 
 def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
-    """Return the stored axis about which the joint above a bone flexes; None without one.
+    """Return the stored axis about which the joint above a bone flexes, or None if there is none.
 
     It is a unit vector in the bone's rest space.
     """
@@ -275,7 +275,7 @@ class _Joint:
         uses: How chains use the joints of the armature.
         before: The vector from the parent's joint to this joint at rest, in armature space.
         after: The vector from this joint to the end of its bone.
-        end_bone: The child that begins at that end; None without one.
+        end_bone: The child that begins at that end, or None if there is none.
     """
 
     armature: bpy.types.Object
@@ -288,7 +288,7 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How both joints of its pair move in all actions; None if they aren't animated.
+        """How this joint and its twin move in all actions; None if they aren't animated.
 
         The joints of a pair bend as mirror images, so both get the same result. It comes from the
         joints whose clips show how they flex. If they contradict each other, neither counts.
@@ -315,12 +315,12 @@ class _Joint:
 
     @cached_property
     def body(self) -> Body:
-        """The body that it is part of."""
+        """The body that the joint is part of."""
         return body_of(self.armature, self.rig.names[self.bone])
 
     @cached_property
     def _place(self) -> tuple[Limb, int] | None:
-        """The limb in which it is an inner joint, and its index there; None if it isn't."""
+        """The limb in which this is an inner joint, and its index in the limb; None if it isn't."""
         body = self.body
         index = body.index.get(body.meant(self.rig.names[self.bone]), -1)
         return next(
@@ -334,13 +334,13 @@ class _Joint:
 
     @property
     def hinge(self) -> Limb | None:
-        """The limb of which it is the only elbow or knee; None if it isn't."""
+        """The limb of which this is the only elbow or knee; None if there is no such limb."""
         limb, _ = self._place or (None, 0)
         return limb if limb is not None and len(limb.inner_joints) == 1 else None
 
     @property
     def to(self) -> Vector | None:
-        """The direction to which its body flexes it, in armature space; None if unknown."""
+        """The direction in which anatomy flexes the joint, in armature space; None if unclear."""
         if self._place is None:
             return None
         limb, k = self._place
@@ -353,7 +353,7 @@ class _Joint:
 
     @cached_property
     def _twin(self) -> _Joint | None:
-        """The joint of the limb on the other side; None without a single one."""
+        """The joint of the limb on the other side; None unless there is exactly one."""
         body, names = self.body, self.body.names
         bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
         limbs = body.anatomy.limbs
@@ -380,7 +380,7 @@ class _Joint:
 
     @property
     def bent(self) -> Vector | None:
-        """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
+        """The axis of the joint's bend at rest, in the bone's rest space; None if straight."""
         upper, lower = self.before.normalized(), self.after.normalized()
         axis = cast(Vector, upper.cross(lower))
         is_straight = upper.dot(lower) > IN_LINE or axis.length == 0.0
@@ -392,7 +392,7 @@ class _Joint:
         return pose_bones(self.armature)[self.rig.names[self.bone]]
 
     def to_bone(self, direction: Vector) -> Vector:
-        """Return a direction of armature space in the bone's rest space."""
+        """Convert a direction from armature space to the bone's rest space."""
         return self.rig.rest(self.bone).matrix_local.to_3x3().transposed() @ direction
 
     def angle_about(self, axis: Vector) -> float:
@@ -500,7 +500,7 @@ class _Channel(NamedTuple):
 def _sampled(
     armature: bpy.types.Object, channels: Sequence[_Channel], everywhere: bool
 ) -> Iterable[list[Any]]:
-    """Yield the values of channels at frames of clips with keys of the first one.
+    """Yield the values of channels at frames where clips have keys of the first channel.
 
     The frames are evenly chosen.
     """

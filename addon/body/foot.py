@@ -49,7 +49,7 @@ def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
     The foot stands at that frame.
 
     Args:
-        foot: The names of its bones.
+        foot: The names of the foot's bones.
         up: The direction up, in armature space.
         clip: The clip.
     """
@@ -68,7 +68,7 @@ def length_of(body: Body, leg: Limb) -> float:
 
 
 def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
-    """Return the heel, ball and toe tip of each leg, projected to its floor.
+    """Return the heel, ball and toe tip of each leg, projected onto its floor.
 
     Only joints are used.
     """
@@ -165,8 +165,8 @@ def has_toes(limb: PosedLimb) -> bool:
 def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
     """Return the height of the floor of the rest pose, in armature space.
 
-    If the leg ends in the air, it is the origin as well. Feet that aren't part of the leg, because
-    they follow controls, then stand there.
+    A leg may end above the floor because its foot follows a control instead. The floor is then at
+    the origin.
     """
     joints: list[float] = []
     ends: list[float] = []

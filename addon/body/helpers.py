@@ -153,7 +153,7 @@ def is_seen(armature: bpy.types.Object, bones: Collection[str]) -> bool:
 
 
 def controller_of(armature: bpy.types.Object, bone: str) -> str:
-    """Return the bone of the same armature whose rotation a bone copies; empty without one."""
+    """Return the bone of the same armature whose rotation a bone copies; empty if there is none."""
     for con in reversed(active_constraints(pose_bones(armature)[bone])):
         is_copy = con.type in ("COPY_TRANSFORMS", "COPY_ROTATION") and con.influence == 1.0
         if is_copy and con.target == armature and con.subtarget in pose_bones(armature):

@@ -239,7 +239,7 @@ def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, c
 
 
 def _in_turn(body: Body, ends: dict[str, LooseEnd]) -> list[dict[str, LooseEnd]]:
-    """Return the loose ends to try: first at limbs without a hand or foot, then at all.
+    """Return the loose ends to try: first at limbs without a hand or foot, then at all limbs.
 
     Other joints may coincide by chance, such as those of a short arm and a large head.
     """

@@ -160,7 +160,7 @@ def attached(rows: Sequence[Row], ends: Mapping[str, LooseEnd]) -> list[Row]:
 
 
 def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector) -> str:
-    """Return the child of a bone at a point in its space; empty without one."""
+    """Return the child of a bone at a point in its space; empty if there is none."""
     to_last = last.matrix_local.inverted_safe()
     near = {child.name: (to_last @ child.head_local - joint).length for child in children}
     name = min(near, key=lambda child: near[child], default="")

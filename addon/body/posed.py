@@ -1,4 +1,4 @@
-"""A limb as a constraint poses it: its bones, its bend direction, and what ends it."""
+"""A limb as a constraint poses it: its bones, its bend direction, and its end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class PosedLimb(NamedTuple):
         bend: Its bend direction when it is straight; None if undefined.
         bend_to_hand: The bend direction of the bones before the hand, if the tip is the hand's
             tail.
-        foot: The bone that is both its foot and its target, and follows the goal; -1 without one.
+        foot: The bone that is both its foot and its target, and follows the goal, or -1 if there is
+            none.
     """
 
     rig: Skeleton
@@ -43,17 +44,17 @@ class PosedLimb(NamedTuple):
 
     @property
     def is_oriented(self) -> bool:
-        """Whether its goal has an orientation, for a hand or for a foot that is also its target."""
+        """Whether the goal has an orientation, for a hand or for a foot that is also the target."""
         return self.has_hand or self.foot >= 0
 
     @property
     def is_hand_at_tail(self) -> bool:
-        """Whether its tip is the tail of a hand."""
+        """Whether the tip of the limb is the tail of a hand."""
         return self.has_hand and self.tip_bone < 0
 
     @property
     def end(self) -> int:
-        """The bone at its end: the foot, the bone whose head is the tip, or else the last bone."""
+        """The bone at the end: the foot, the bone whose head is the tip, or else the last bone."""
         if self.foot >= 0:
             return self.foot
         return self.tip_bone if self.tip_bone >= 0 else self.bones[-1]
@@ -115,8 +116,8 @@ def _folded_side(
 ) -> tuple[Vector, tuple[int, ...]] | None:
     """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
-    If it is bent at rest, its joints show the bend direction. ``axes`` holds the stored axis about
-    which each joint between root and tip flexes, if any.
+    If it is bent at rest, its joints show the bend direction. ``stored`` holds the stored axis
+    about which each joint between root and tip flexes, if any.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]

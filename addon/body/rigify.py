@@ -84,7 +84,7 @@ class RigifyRig:
         return body.names[part] if part >= 0 else original_name(bone, body.names)
 
     def control(self, armature: bpy.types.Object, bone: str) -> str:
-        """Return the control that poses a bone of the metarig alone."""
+        """Return the control that poses this bone of the metarig and no other."""
         return own_control(armature, bone)
 
     def poser(self, carriers: Carriers, bone: str) -> str:
@@ -146,7 +146,7 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 def original_name(bone: str, names: Collection[str]) -> str:
     """Return the bone of the metarig that a bone of the rig belongs to by name.
 
-    A control's name begins with that of its bone. Empty without such a bone.
+    A control's name begins with that of its bone. Empty if there is no such bone.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""
@@ -164,7 +164,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def fk_control(armature: bpy.types.Object, name: str) -> str:
-    """Return the FK control of a bone of the metarig; empty without one.
+    """Return the FK control of a bone of the metarig; empty if there is none.
 
     Args:
         armature: The generated rig.
@@ -177,7 +177,7 @@ def fk_control(armature: bpy.types.Object, name: str) -> str:
 
 
 def own_control(armature: bpy.types.Object, name: str) -> str:
-    """Return the control that poses a bone of the metarig alone; empty without one.
+    """Return the control that poses this bone of the metarig and no other; empty if there is none.
 
     In limbs this is the FK control, in fingers the control with the bone's name.
 
@@ -199,7 +199,7 @@ def fk_joint(armature: bpy.types.Object, control: str) -> str:
 
 
 def fk_switch(armature: bpy.types.Object, control: str) -> str:
-    """Return the bone with the switch of an FK control's limb; empty without one."""
+    """Return the bone with the switch of an FK control's limb; empty if there is none."""
     bones = pose_bones(armature)
     for above in bones[control].parent_recursive:
         name = above.name.removeprefix(MECHANISM)

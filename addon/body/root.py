@@ -25,7 +25,7 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
         bone: The name of the bone.
 
     Returns:
-        The name of the root; empty without one.
+        The name of the root; empty if there is none.
     """
     rig = skeleton_of(armature)
     carriers = Carriers(rig, armature)
@@ -56,7 +56,7 @@ def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
 
 
 def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
-    """Return the bone with the most influence in an Armature constraint; -1 without one."""
+    """Return the bone with the most influence in an Armature constraint, or -1 if there is none."""
     targets: list[Any] = [
         target
         for con in active_constraints(pose_bones(armature)[rig.names[bone]])

@@ -31,7 +31,7 @@ from .placing import new_empty, pole_world, tip_world
 
 
 def active_constraint(armature: bpy.types.Object) -> FabrikConstraint | None:
-    """Return the active constraint; None without one."""
+    """Return the active constraint, or None if there is none."""
     fabrik = settings(armature)
     if 0 <= fabrik.active_index < len(fabrik.constraints):
         return fabrik.constraints[fabrik.active_index]
@@ -125,7 +125,7 @@ def remove_from(armature: bpy.types.Object, collection: str, active: str, *indic
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of its active index property; empty without one.
+        active: The name of the property with the list's active index; empty if there is none.
         indices: The indices in the list.
 
     Raises:
@@ -159,7 +159,7 @@ def _close_gaps(
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of its active index property; empty without one.
+        active: The name of the property with the list's active index; empty if there is none.
         count: The previous number of items.
         new_indices: The removed indices, as keys; new indices of the others are added.
     """
@@ -251,7 +251,7 @@ def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
 
 
 def new_problem(old_keys: Collection[tuple[int, int]], with_lag: bool = False) -> str:
-    """Return the first error that isn't among earlier `problems`; empty without one."""
+    """Return the first error that isn't among earlier `problems`; empty if there is none."""
     return next((problem for key, problem in problems(with_lag).items() if key not in old_keys), "")
 
 

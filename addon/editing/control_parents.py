@@ -35,7 +35,7 @@ ROOT: Final = Parent()
 def parent_bone(
     armature: bpy.types.Object, parent: Parent, chain: Collection[str], first: str
 ) -> str:
-    """Return the bone that a chain's controls are parented to; empty without one.
+    """Return the bone that a chain's controls are parented to; empty if there is none.
 
     Args:
         armature: The armature.
@@ -73,7 +73,7 @@ def parent_bone(
 
 
 def part_bone(armature: bpy.types.Object, part: str, bone: str) -> str:
-    """Return the bone that poses a part of the body that a bone belongs to; empty without one.
+    """Return the bone that poses a part of the body that a bone belongs to; empty if there is none.
 
     Args:
         armature: The armature.

@@ -64,7 +64,7 @@ class Control(NamedTuple):
         name: Its name.
         empty: The Empty that it replaces.
         shape: Its custom shape.
-        parent: The name of its parent; empty without one.
+        parent: The name of its parent; empty if there is none.
     """
 
     name: str
@@ -193,7 +193,7 @@ def use_bones(
         The names of the new bones.
 
     Raises:
-        ChoiceError: If they can't have that parent. Nothing is changed.
+        ChoiceError: If the new bones can't have that parent. Nothing is changed.
     """
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
     parents = (
@@ -227,7 +227,7 @@ def use_bones(
 def _parent_of(
     armature: bpy.types.Object, item: Any, parent: Parent, moving: Collection[str]
 ) -> str:
-    """Return the bone that a constraint's controls are parented to; empty without one."""
+    """Return the bone that a constraint's controls are parented to; empty if there is none."""
     tip = pose_bones(armature)[item.bone]
     chain = named_chain(item, tip)
     first = next(iter(chain.bones), tip.name)

@@ -61,7 +61,7 @@ def copy_constraint(
         The names of the new constraints, and notes on bones that were skipped.
 
     Raises:
-        ProblemError: If none can be added. Nothing is changed.
+        ProblemError: If no copy can be added. Nothing is changed.
     """
     source = settings(armature).constraints[index]
     values, tip = values_to_copy(source), (armature, source.bone)
@@ -94,7 +94,8 @@ def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> F
     """Add a constraint with the settings in `values`.
 
     Raises:
-        ProblemError: If it wouldn't work, or would break another one. Nothing is changed.
+        ProblemError: If the constraint wouldn't work, or would break another one. Nothing is
+            changed.
     """
     known_problems = editing.problems()
     items = settings(armature).constraints

@@ -52,7 +52,7 @@ def _added(
     """Add bones at the joints of limbs, in armature space, and return their names.
 
     Raises:
-        ProblemError: If that is impossible.
+        ProblemError: If bones can't be added.
     """
     names = {i: limbs[i].end for i in joints}
     if uneditable_problem(armature):
@@ -81,7 +81,7 @@ def added_bone(limb: Limb) -> str:
 
 
 def add_reaching(armature: bpy.types.Object, limb: Limb) -> FabrikConstraint | None:
-    """Add a constraint by which a limb reaches for its loose end; None for any other limb.
+    """Add and return a constraint that reaches for a limb's loose end; None if it has none.
 
     Args:
         armature: The armature object.
@@ -108,7 +108,7 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
     """Refuse loose feet that no constraint reaches for.
 
     Raises:
-        ProblemError: With their names.
+        ProblemError: If there are any; the message names them.
     """
     feet = [limb.end for limb in limbs if limb.loose and not reaching(armature, limb)]
     if feet:
@@ -120,7 +120,7 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
 
 
 def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:
-    """Return the bone that was added at the end of a constraint's limb; empty without one."""
+    """Return the bone that was added at the end of a constraint's limb; empty if there is none."""
     if item.bone not in pose_bones(armature):
         return ""
     end = pose_bones(armature)[item.bone]

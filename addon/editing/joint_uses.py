@@ -44,7 +44,7 @@ def store_flexion(armature: bpy.types.Object, item: FabrikConstraint) -> None:
 
 
 def _pole_axis(rig: Skeleton, bone: int) -> Vector | None:
-    """Return the axis about which a joint flexes toward the pole of its chain; None without."""
+    """Return the axis about which a joint flexes toward its chain's pole; None without a pole."""
     for chain in chains_in(rig.object):
         flexing = _toward_pole(chain) if bone in chain.bones and chain.pole is not None else None
         if flexing is not None:

@@ -25,7 +25,7 @@ def refuse_unlayered(ob: bpy.types.Object) -> None:
     """Refuse an object whose action can't get an offset layer above it.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the object is refused; the message says why.
     """
     if problem := linked_problem(ob) or tweak_problem(ob):
         raise ProblemError(problem)

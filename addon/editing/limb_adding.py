@@ -92,7 +92,7 @@ def add_limbs(
         The indices of the constraints, and notes on hinges that couldn't be added.
 
     Raises:
-        ProblemError: If it can't be added. Nothing is changed.
+        ProblemError: If IK can't be added. Nothing is changed.
     """
     for limb in limbs:
         refuse_posed(armature, (*limb.bones, *filter(None, [limb.hand])))
@@ -198,7 +198,7 @@ def _reach_for(
 ) -> None:
     """Use a target, if there is one, in place of Empties that were added for constraints.
 
-    They were needed to keep the pose until now, so that poles and hinges suit it.
+    The Empties kept the pose until now, so that poles and hinges suit it.
     """
     for index in indices if target is not None else ():
         item = settings(armature).constraints[index]
@@ -272,7 +272,7 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
         bones: The names of the bones, root first.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If there are any; the message says why.
     """
     for name, child in zip(bones, (*bones[1:], ""), strict=True):
         for con in active_constraints(pose_bones(armature)[name]):
@@ -314,7 +314,7 @@ def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
     """Refuse a limb whose tip already has a FABRIK IK constraint.
 
     Raises:
-        ProblemError: With the name of the constraint.
+        ProblemError: If there is a constraint; the message names it.
     """
     reaches = reaching(armature, limb)
     for item in settings(armature).constraints:

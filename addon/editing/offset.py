@@ -140,7 +140,7 @@ def _target(item: FabrikConstraint) -> Point:
     """Return the target.
 
     Raises:
-        ProblemError: If it is missing.
+        ProblemError: If the target is missing.
     """
     if item.target is None:
         raise ProblemError("No target: choose an object or a bone")

@@ -69,7 +69,7 @@ def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
 
 
 def walk_problem(chain: ChainPlan) -> str:
-    """Return the reason if a walk moves a chain instead of its target; else an empty string."""
+    """Return why a walk moves a chain instead of its target; empty if no walk moves it."""
     if chain.goal_source is None or not chain.goal_source.replaces_target:
         return ""
     return msg(

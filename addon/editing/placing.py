@@ -138,7 +138,7 @@ def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     """Link an object to the first editable collection of another object.
 
     The collection must be in the scene, and should be visible in the view layer. Blender can't link
-    objects to linked or overriding collections, though it calls the latter editable.
+    objects to linked or overriding collections, though it calls overriding ones editable.
     """
     scene = cast(bpy.types.Scene, bpy.context.scene)
     valid = {scene.collection, *scene.collection.children_recursive}

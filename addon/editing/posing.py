@@ -63,7 +63,7 @@ class PosedRotation:
         return self._mode <= 0 and self._bone.lock_rotations_4d
 
     def limited(self, limit: Limit | None) -> Limit | None:
-        """Return the joint limit including its locks; it replaces partial locks."""
+        """Return the joint limit combined with the locks. A limit replaces partial locks."""
         return limited(limit, self.locks, self.turn)
 
     def write(self, turn: Quat) -> None:
@@ -91,7 +91,7 @@ class PosedRotation:
 
 
 def limited(limit: Limit | None, locks: Sequence[int], turn: Quat) -> Limit | None:
-    """Return a joint limit including locks; it replaces partial locks.
+    """Return a joint limit combined with locks. A limit replaces partial locks.
 
     Args:
         limit: The limit without locks.

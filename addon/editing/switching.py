@@ -119,7 +119,7 @@ def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
 
 
 def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
-    """Hide the rig's own IK controls of switched limbs: they move nothing, unlike ours."""
+    """Hide the rig's own IK controls of switched limbs, because they no longer move anything."""
     bones: Any = pose_bones(armature)
     for state in states:
         for name in (state.switch, *state.poses, *state.visible):
@@ -220,7 +220,7 @@ def _state(armature: bpy.types.Object, limb: Limb, controls: Mapping[str, str]) 
 
 
 def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, str]:
-    """Return the original bones of the rig's own controls for IK of a limb, by control.
+    """Return the original bones of a limb's IK controls in a generated rig, by control.
 
     Args:
         armature: The armature. Its hidden controls are left out.
@@ -240,8 +240,9 @@ def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dic
 def snap_ik_controls(armature: bpy.types.Object) -> None:
     """Move a rig's own controls for IK so that limbs now in FK keep their pose in IK.
 
-    Each moves with its original bone as in the rest pose. Then it moves by what that bone misses
-    in IK: a knee's control turns about one axis only, and some controls carry others.
+    Each moves with its original bone as in the rest pose. Then it moves by the remaining error of
+    that bone in IK, because a knee's control turns about one axis only, and some controls carry
+    others.
     """
     bones: Any = pose_bones(armature)
     limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
@@ -254,7 +255,7 @@ def snap_ik_controls(armature: bpy.types.Object) -> None:
 
 
 def _free_ik_controls(armature: bpy.types.Object, limbs: Iterable[Limb]) -> dict[str, str]:
-    """Return the original bones of the controls for IK of limbs that nothing else moves."""
+    """Return the original bones of limbs' IK controls that no constraint of Blender's moves."""
     bones = pose_bones(armature)
     controls: dict[str, str] = {}
     for limb in limbs:
@@ -265,7 +266,7 @@ def _free_ik_controls(armature: bpy.types.Object, limbs: Iterable[Limb]) -> dict
 def _snap(
     armature: bpy.types.Object, moved: Mapping[str, str], wanted: Mapping[str, Matrix]
 ) -> None:
-    """Move controls until their original bones are where they are wanted, in armature space."""
+    """Move controls until their original bones have the wanted matrices, in armature space."""
     aims = wanted
     for _ in range(SNAPS):
         _follow(armature, moved, aims)

@@ -72,7 +72,7 @@ def all_or_nothing() -> Iterator[None]:
 
 
 def at_the_end(remove: Callable[[], object]) -> None:
-    """Remove data once the running operator has succeeded; immediately without one."""
+    """Remove data once the running operator has succeeded, or at once if none is running."""
     if _now:
         _now[0].removals.append(remove)
     else:
@@ -364,7 +364,7 @@ def _give(owner: Any, state: State) -> None:
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
-    """Set a property that differs. An enum that a driver had set to no item keeps its new one."""
+    """Set a property that differs. An enum that a driver had set to no item keeps its new item."""
     if _plain(getattr(owner, name)) != value:
         with suppress(TypeError):
             setattr(owner, name, value)
@@ -395,7 +395,7 @@ def _held(value: Any, kind: str) -> Any:
 
 
 def _give_group(group: Any, state: State) -> None:
-    """Set the differing values of a settings group, and unset those that weren't set."""
+    """Set the values of a settings group to a state, and unset properties that aren't in it."""
     for prop in group.bl_rna.properties:
         name = prop.identifier
         if name in state or _is_set(group, prop):

@@ -62,7 +62,7 @@ def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str])
 
 
 def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return the bones of an armature that a data-block refers to, ignoring the bones' own data."""
+    """Return the bones of an armature that a data-block refers to, outside the bones' own data."""
     bones = set(_driving(user, holder, names))
     if not isinstance(user, bpy.types.Object):
         return bones | (_texts(user, names) if user == holder.data else set())
@@ -87,7 +87,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
 
 
 def _posed_by(group: Any, names: Collection[str]) -> set[str]:
-    """Return the bones of a group's armature that our settings in the group name."""
+    """Return the bones of a group's armature that settings in the group refer to."""
     return {
         text
         for name, text in _strings(group, names)
@@ -114,7 +114,7 @@ def _reads(target: Any, bone: str) -> bool:
 
 
 def _named(struct: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return the bones that a struct's strings name, if one of its pointers is the armature."""
+    """Return the bones named by a struct's strings, if one of its pointers is the armature."""
     named = {text for _, text in _strings(struct, names)}
     pointers = [prop.identifier for prop in struct.bl_rna.properties if prop.type == "POINTER"]
     return named if named and any(getattr(struct, name) == holder for name in pointers) else set()
@@ -147,7 +147,7 @@ def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
 def _settings_of(
     user: bpy.types.Object, without: Collection[str]
 ) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield an object's groups of our settings, without the own settings of some bones."""
+    """Yield the groups of our settings on an object, except those that belong to some bones."""
     if user.is_property_set("fabrik"):
         yield from _groups(settings(user), without)
 
@@ -155,7 +155,7 @@ def _settings_of(
 def _groups(
     group: bpy.types.PropertyGroup, without: Collection[str] = ()
 ) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield one of our property groups, and the groups in it, without some bones' own settings."""
+    """Yield one of our property groups and the groups in it, except those of some bones."""
     if isinstance(group, tuple(OF_BONES)) and cast(Any, group).bone in without:
         return
     yield group

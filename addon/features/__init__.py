@@ -1,1 +1,1 @@
-"""What constraints can be used for beyond reaching: each folder is one feature."""
+"""Features: each folder is one use of constraints beyond reaching for a target."""

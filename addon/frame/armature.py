@@ -51,7 +51,7 @@ class FkPose(NamedTuple):
         rig: The armature.
         rows: The bones whose channels are read at each update.
         settings: The settings of its constraints, in list order.
-        joints: By bone, the native IK settings that serve as joint limits.
+        joints: For each bone, the native IK settings that serve as joint limits.
         locations: The locations of the FK pose, or evaluated ones; three numbers per bone.
         scales: The scales in the same form.
         inputs: The FK rotations of the bones that chains pose, in the channel of their rotation
@@ -135,7 +135,7 @@ class Varying(NamedTuple):
         has_pose: Whether the FK pose or rotation modes are.
         has_channels: Whether other locations, scales or joints to read are.
         settings: The settings that are animated on any constraint.
-        bones: By bone, the paths of animated properties, relative to the bone.
+        bones: For each bone, the paths of animated properties, relative to the bone.
     """
 
     has_pose: bool
@@ -216,8 +216,8 @@ class FkReader:
         """Return which of the values to read are animated.
 
         Args:
-            is_foreseen: Whether what drives its settings is watched (see `Lookahead.driving`), so
-                that the settings themselves needn't be.
+            is_foreseen: Whether the properties that drive settings are watched (see
+                `Lookahead.driving`). The settings themselves then needn't be read again.
         """
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
@@ -276,7 +276,7 @@ class FkReader:
         return self._renewed()
 
     def read_played(self, evaluated: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
-        """Read what the animation changes, if only playback happened since `read`."""
+        """Read the values that the animation changes, if only playback happened since `read`."""
         names = varying.settings
         return self.read(evaluated, channels, varying.has_channels, bool(names), names)
 
@@ -464,17 +464,17 @@ class Evaluated:
 
     @cached_property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
-        """Its pose bones."""
+        """The armature's pose bones."""
         return pose_bones(self.object)
 
     @cached_property
     def set_bones(self) -> bpy.types.bpy_prop_collection[Any]:
-        """Its pose bones with their constraints' settings."""
+        """The armature's pose bones with the settings of their constraints."""
         return self.bones if self.set_by == self.object else pose_bones(self.set_by)
 
     @cached_property
     def channels(self) -> PoseChannels:
-        """The channels of its bones."""
+        """The channels of the armature's bones."""
         return PoseChannels(self.bones, self._rows)
 
     @cached_property

@@ -33,12 +33,12 @@ class CarriedFoot(PrePassBone):
     is_known_ahead: ClassVar[bool] = True
 
     def needs(self) -> list[Point]:
-        """Return the last bone of its leg."""
+        """Return the last bone of the foot's leg."""
         [leg] = self.chains
         return [Point(self.rig.object, self.rig, leg.bones[-1])]
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
-        """Return the inputs of its pose; None if it keeps its animation.
+        """Return the inputs of the foot's pose; None if the foot keeps its animation.
 
         Raises:
             ProblemError: If the goal is invalid.
@@ -57,7 +57,7 @@ class CarriedFoot(PrePassBone):
         return self.inputs(snapshot, (goal.axes, goal.place))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return its rotation and location.
+        """Return the rotation and location of the foot.
 
         Raises:
             ProblemError: If the armature, or a parent of the foot, has zero scale.

@@ -86,7 +86,7 @@ class SolveInput(NamedTuple):
         settings: The settings of the constraint.
         world: The armature's frame, in world space.
         target: The tip's goal, in world space.
-        pole: The pole, in world space; None without one.
+        pole: The pole, in world space, or None if there is none.
         axes: The tip bone's goal orientation, in world space; None if it is free.
         note: A note to report; may be empty.
         motion: The inputs of the motion that poses it, if any.
@@ -131,7 +131,7 @@ class ChainUnit(Unit):
         self._posed: ChainPose | None = None
 
     def read(self, scene: SolvedScene) -> SolveInput | None:
-        """Return the inputs of the constraint; None if it is off.
+        """Return the inputs of the constraint; None if the constraint is off.
 
         Raises:
             ProblemError: If the constraint is invalid.
@@ -280,7 +280,7 @@ class ChainUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer has posed some of its bones too."""
+        """Return the chain's report after a layer has posed some of its bones too."""
         inputs = None if self.last is None else cast(SolveInput, self.last.inputs)
         return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
@@ -295,7 +295,7 @@ class ChainUnit(Unit):
 
         Raises:
             ValueError: If an input isn't finite.
-            ArithmeticError: If it overflows.
+            ArithmeticError: If the solution overflows.
         """
 
     def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
@@ -318,7 +318,7 @@ class ChainUnit(Unit):
 
         Raises:
             ValueError: If an input isn't finite.
-            ProblemError: If it stretches and has zero length.
+            ProblemError: If the chain stretches and has zero length.
         """
         chain, chain_input, parent = self.plan, self._given, inputs.parent
         if chain_input is not None and chain_input.parent == parent:
@@ -366,7 +366,7 @@ class ReachingChain(ChainUnit):
     """A chain whose tip reaches for a target with one of the solver's methods."""
 
     def design(self) -> object:
-        """Return what the solution depends on besides its inputs."""
+        """Return further data that the solution depends on, besides inputs."""
         chain, rig, limb = self.plan, self.plan.rig, self.plan.limb
         named = (chain.bones[-1], chain.tip_bone, chain.uneven)
         return (
@@ -441,7 +441,7 @@ class MovedChain(ChainUnit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer has also posed some of its bones, or one above them."""
+        """Return the chain's report after a layer has posed some of its bones, or bones above."""
         plan, measure, last = self.plan, self._motion.measure, self.last
         if self._motion.places_tip or measure is None or last is None:
             return super().beneath(scene, reports, layer)
@@ -462,7 +462,7 @@ class MovedChain(ChainUnit):
         return (_moved(reports[0], inputs, error, is_on, moved_note(layer)),)
 
     def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
-        """Return the solution; bones are only read if it needs them."""
+        """Return the solution; bones are read only if the motion needs them."""
         plan, rotations = self.plan, self._motion.rotations
         if rotations is None or inputs.settings.influence != 1.0:
             return super().solve(scene, inputs)
@@ -514,7 +514,7 @@ def moved_report(
 
 
 def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: str) -> Report:
-    """Return a report with what was measured after a layer, and a note that names the layer."""
+    """Return a report with the measurements after a layer, and a note that names the layer."""
     report = report._replace(error=round(error, 6))
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
         return report

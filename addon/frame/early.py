@@ -1,7 +1,8 @@
 """Choose the armatures to solve ahead of Blender's evaluation, and write their poses for it.
 
 The plan says what *can* be solved ahead, and what is *worth* it at a frame (see `plan.lookahead`).
-This narrows it to what the coming evaluation affects and whose inputs are certain.
+This module narrows that down to the armatures that the coming evaluation affects and whose inputs
+are certain.
 """
 
 from __future__ import annotations
@@ -68,12 +69,12 @@ class Early:
     Attributes:
         plan: The plan, if everything that could be solved ahead was tried; else None.
         solved: The result; None if nothing was solved.
-        seen: By goal source, what it read of meshes ahead of the last frame.
+        seen: For each goal source, what it read of meshes ahead of the last frame.
         written: The armatures written ahead.
-        driving: By armature, the values of the properties that drove its settings when the channels
-            last got them (see `Lookahead`).
-        differing: By depsgraph, the armatures that have another pose in it than in the original
-            data.
+        driving: For each armature, the values of the properties that drove its settings when the
+            channels last got them (see `Lookahead`).
+        differing: For each depsgraph, the armatures that have another pose in it than in the
+            original data.
     """
 
     def __init__(self) -> None:
@@ -86,7 +87,7 @@ class Early:
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
     def forget(self) -> None:
-        """Discard what refers to data that undo or redo may have replaced."""
+        """Discard references to data that undo or redo may have replaced."""
         self.__dict__ = Early().__dict__
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
@@ -97,7 +98,7 @@ class Early:
 
         Args:
             coming: The evaluation.
-            copied: The armatures that it copies.
+            copied: The armatures that the depsgraph copies.
         """
         graphs, plan = coming.graphs or (), coming.plan
         if len(graphs) == 1 == len(bpy.data.scenes):
@@ -150,7 +151,7 @@ class Choice(NamedTuple):
     """What to do ahead of an evaluation.
 
     Attributes:
-        snapshot: The armatures to solve, as they will be evaluated; None without any.
+        snapshot: The armatures to solve, as they will be evaluated; None without such armatures.
         is_tried: Whether this covers everything that can be solved ahead.
         unknown: The armatures whose inputs aren't certain yet, or needn't be read, because nothing
             was edited since the frame was last played. Their last result, or the frame's last one,
@@ -163,13 +164,13 @@ class Choice(NamedTuple):
 
 
 def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice:
-    """Return what is worth solving ahead of a coming evaluation.
+    """Return the armatures that are worth solving ahead of a coming evaluation.
 
     Args:
         runs: The session's runs.
         early: What was solved ahead of the last one.
         coming: The evaluation.
-        copied: The armatures that it copies.
+        copied: The armatures that the evaluation copies.
     """
     plan = runs.plan
     lookahead = plan.lookahead
@@ -221,7 +222,7 @@ def _replaced(runs: Runs) -> set[int]:
 
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
-    """Return the armatures that are evaluated; the others send no notification."""
+    """Return the armatures that are evaluated; Blender doesn't notify of the others."""
     if coming.graphs is None:
         return rigs
     objects = [(uid, coming.plan.rigs[uid].object) for uid in rigs]
@@ -244,8 +245,7 @@ def compose_cached(
         frame: The frame.
         is_edited: Whether anything was edited since the last evaluation.
 
-    Returns:
-        By armature with cached results, whether its values differ from the last ones.
+    Returns: For each armature with cached results, whether its values differ from the last ones.
     """
     composed: dict[int, bool] = {}
     results: dict[int, list[SolveResult | None]] = {}

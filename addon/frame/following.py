@@ -76,7 +76,7 @@ class Followers:
     only their channels are. Only what depends on a changed bone is computed again.
 
     Attributes:
-        bones: By index, those whose frames depend only on other bones of the armature.
+        bones: The bones whose frames depend only on other bones of the armature, by index.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Followers:
 
         Args:
             rig: The armature.
-            animated: By bone, the paths of its animated properties, relative to the bone.
+            animated: For each bone, the paths of its animated properties, relative to the bone.
             is_posed: Whether channels and rotation modes may change, but settings may not.
         """
         self.bones: dict[int, FollowingBone] = {}
@@ -118,7 +118,7 @@ class Followers:
         world: Frame | None,
         moved: Set[int],
     ) -> dict[int, Frame]:
-        """Read again what may have changed, and return the frames that are still valid, by bone.
+        """Read possible changes again, and return the frames that are still valid, by bone.
 
         Further frames that are computed should be added to these.
 

@@ -71,7 +71,8 @@ class Events:
         is_inside: Whether a handler is running; nested updates belong to it.
         is_rendering: Whether a render began and hasn't ended. It evaluates its own depsgraph.
         is_undone: Whether the next update follows an undo or redo.
-        replaced: The data-blocks that this replaced, by session UID; None if they are unknown.
+        replaced: The data-blocks that undo or redo replaced, by session UID; None if they are
+            unknown.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
         moved: Names of the objects tagged as moved for it; None if they weren't read.
@@ -140,13 +141,13 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
 
 
 def _kinds_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
-    """Return which types of data-blocks are tagged, of those that may change more than a pose."""
+    """Return the types of tagged data-blocks, out of those that may change more than a pose."""
     kinds = "SCENE", "ACTION", "ARMATURE"
     return {kind for kind in kinds if any([graph.id_type_updated(kind) for graph in graphs])}
 
 
 def _keep_data(events: Events, is_frame_change: bool) -> None:
-    """Declare dependencies and keep keys of shots, before keys can end up on another item.
+    """Declare dependencies, and update keys of library overrides before they refer to other items.
 
     Reloading a library and adding a key tag the scene or actions. A render in another thread also
     calls this, while the window reads the data to write.
@@ -517,7 +518,7 @@ def after_load(_path: str, _unused: object = None) -> None:
 
 @persistent
 def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Restore the FK pose, and note what may outlive undo or redo."""
+    """Restore the FK pose, and note the data that may survive undo or redo."""
     on_restore()
     try:
         part(Runs).before_undo()
@@ -529,7 +530,7 @@ def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 @persistent
 @uncollected
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Forget what undo or redo replaced, and all that was derived from it; an update follows."""
+    """Forget the data that undo or redo replaced, and everything derived from it."""
     runs, replaced = part(Runs), part(BeforeUndo).replaced()
     # Handlers of other add-ons may edit anything before the update.
     if replaced is None or _has_others("undo_post") or _has_others("redo_post"):

@@ -52,13 +52,13 @@ class Played:
     """Values cached during playback; any edit discards them.
 
     Attributes:
-        varying: By armature read during playback, which of its values are animated.
-        followers: By armature, its bones that follow something solved.
+        varying: For each armature read during playback, which of its values are animated.
+        followers: For each armature, its bones that follow something solved.
         still: The world-space frames of objects that animation doesn't move.
-        columns: By armature of which a few bones are posed, the channels of all its bones without
-            the values of F-curves.
+        columns: For each armature of which a few bones are posed, the channels of all its bones
+            without the values of F-curves.
         frames: The frames at which all armatures were solved.
-        shown: By frame and armature, what it showed, if its chains follow computed bones.
+        shown: For each frame and armature, what it showed, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
         depsgraph: The depsgraph that evaluated last.
     """
@@ -84,13 +84,13 @@ class SceneSnapshot(ABC):
         rigs: The armatures to solve, evaluated or about to be.
         scene: The scene.
         time: Its frame.
-        evaluated: By armature, its evaluated data.
-        poses: By armature, its FK pose.
+        evaluated: For each armature, its evaluated data.
+        poses: For each armature, its FK pose.
         failed: Armatures that an unexpected error kept from being read.
         locations: World locations of the objects read so far.
         played: The playback cache, if nothing was edited; otherwise None.
-        posed: By armature, its bones that follow something solved; None if more than the pose of
-            bones may have been edited.
+        posed: For each armature, its bones that follow something solved; None if more than the pose
+            of bones may have been edited.
         settled: The armatures of which only bones were posed since their settings were read.
     """
 
@@ -208,7 +208,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
-        """Return the object to read."""
+        """Return the copy of an object to read: the original or the evaluated one."""
 
     @abstractmethod
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
@@ -228,12 +228,12 @@ class SceneSnapshot(ABC):
         _worlds: Mapping[int, Frame],
         _frames: Mapping[int, Mapping[int, Frame]],
     ) -> bool:
-        """Return whether a depsgraph evaluated what was read ahead (see `ChannelSnapshot`)."""
+        """Return whether a depsgraph evaluated the values that were read ahead."""
         return True
 
 
 class EvaluatedSnapshot(SceneSnapshot):
-    """A snapshot of what a depsgraph evaluated."""
+    """A snapshot of the values that a depsgraph evaluated."""
 
     def __init__(
         self,
@@ -308,7 +308,7 @@ class ChannelSnapshot(SceneSnapshot):
     It can be read before an evaluation, and has the same values after it.
 
     Attributes:
-        seen: By goal source, what it reads from evaluated meshes.
+        seen: For each goal source, what it reads from evaluated meshes.
         objects: Objects whose transforms were computed, by session UID.
         locations: World locations of objects without a parent.
     """
@@ -431,7 +431,7 @@ class ChannelSnapshot(SceneSnapshot):
         worlds: Mapping[int, Frame],
         frames: Mapping[int, Mapping[int, Frame]],
     ) -> bool:
-        """Return whether a depsgraph evaluated what was expected.
+        """Return whether a depsgraph evaluated the expected values.
 
         Transforms are compared to single precision, meshes exactly.
 

@@ -1,4 +1,4 @@
-"""Recognizes a frame that is played again, without computing what its chains follow.
+"""Recognizes a frame that is played again, without computing the inputs of its chains.
 
 While nothing is edited, armatures have the same inputs if everything they depend on has the same
 transforms. So an evaluation is compared with what the same frame showed before.

@@ -72,7 +72,7 @@ def _measured(
 
 
 def _shown_target(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | None:
-    """Return the evaluated location of a late chain's target; None unless it is just a point."""
+    """Return the evaluated location of a late chain's target, if its goal is the target itself."""
     point = chain.target
     is_moved = chain.limb.foot >= 0 or chain.offset or chain.target_tie or chain.goal_source
     if point is None or is_moved or not chain.is_late:

@@ -56,7 +56,7 @@ class SolvedPose:
         reports: The reports of each unit, by the indices of its constraints.
         locations: Solved local locations, by bone.
         scales: Solved local scales, by bone.
-        lifts: By first bone of a body, how far results move it, in world space.
+        lifts: For the first bone of each body, how far results move it, in world space.
     """
 
     __slots__ = (

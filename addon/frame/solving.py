@@ -40,17 +40,18 @@ class Runs:
     Attributes:
         planner: The planner.
         plan: The plan.
-        readers: By armature, its reader.
-        writers: By armature, its writer.
+        readers: For each armature, its reader.
+        writers: For each armature, its writer.
         units: All units.
         disturbed: The units with chains that Blender's evaluation of the solution may disturb.
         is_solved: Whether an update was solved with the plan.
         overwritten: The channels overwritten for an evaluation.
         meshes: The evaluated meshes from which data was derived.
         played: The playback cache.
-        posed: By armature, its bones that follow something solved, while only bones are posed.
-        remembered: By armature and constraints, designs and results from before an undo.
-        outlived: By armature, its `state_of` before an undo, if it was shown.
+        posed: For each armature, its bones that follow something solved, while only bones are
+            posed.
+        remembered: For each armature and constraints, designs and results from before an undo.
+        outlived: For each armature, its `state_of` before an undo, if it was shown.
     """
 
     def __init__(self) -> None:
@@ -72,7 +73,7 @@ class Runs:
         self._cached = 0  # Number of bones in cached results.
 
     def follow(self) -> Plan:
-        """Move to the current plan, keep what is still valid, and return the plan."""
+        """Move to the current plan, keep the results that are still valid, and return the plan."""
         plan, old_plan = self.planner.plan or self.planner.current(), self.plan
         if plan is old_plan:
             return plan
@@ -119,7 +120,7 @@ class Runs:
             self.outlived = {uid: self.state_of(uid) for uid in shown}
 
     def after_undo(self, replaced: Set[int]) -> None:
-        """Discard what became invalid when undo or redo replaced data-blocks, by session UID."""
+        """Discard the data that became invalid when undo or redo replaced data-blocks, by UID."""
         self.remembered = self.results()
         self.played = Played()
         self.posed.clear()
@@ -134,7 +135,7 @@ class Runs:
         return state is not None and state == self.state_of(uid)
 
     def state_of(self, uid: int) -> object | None:
-        """Return what an armature's results depend on besides inputs; None without all results."""
+        """Return the plan and notes that an armature's results depend on; None without results."""
         if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
             return None
         plan = self.writers[uid].plan

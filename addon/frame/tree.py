@@ -159,7 +159,7 @@ class TreeUnit(Unit):
     def measured(
         self, inputs: TreeInput, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the reports of its chains, measured on the written pose."""
+        """Return the reports of the tree's chains, measured on the written pose."""
         if self._posed is None:
             return result.reports
         tree, (body, posture) = self.plan, self._posed
@@ -186,7 +186,7 @@ class TreeUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return the reports of its chains after a layer has posed some of its bones too."""
+        """Return the reports of the tree's chains after a layer has posed some of its bones too."""
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
@@ -272,7 +272,7 @@ class TreeUnit(Unit):
         )
 
     def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
-        """Solve one of its constraints; see `solving.solve_constraint`.
+        """Solve one of the tree's constraints; see `solving.solve_constraint`.
 
         Raises:
             ProblemError: If the constraint is off or invalid, or shares all of its bones.

@@ -61,7 +61,7 @@ def update(
 
 
 def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
-    """Solve and write what the coming evaluation affects, as far as the inputs are certain.
+    """Solve and write armatures that an evaluation affects, if their inputs are certain.
 
     Args:
         runs: The session's runs.
@@ -219,7 +219,7 @@ def _solved_again(affected: Affected, wrong: set[int], written: Set[int]) -> set
 
 
 def _replayed(affected: Affected, frame: float) -> set[int]:
-    """Return the armatures that show what the same frame showed when it was played before."""
+    """Return the armatures that show the same pose as when the frame was played before."""
     runs = affected.runs
     shown = runs.played.shown[frame]
     same = {
@@ -243,7 +243,7 @@ def _has_same_pose(runs: Runs, uid: int) -> bool:
 
 
 def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
-    """Note what a frame shows of armatures that weren't recognized, for when it is played again."""
+    """Note the shown pose of armatures that weren't recognized, to recognize it in a replay."""
     runs = affected.runs
     shown = runs.played.shown.setdefault(frame, {})
     for uid, digest in _digests(affected, affected.evaluated.keys() - replayed).items():
@@ -411,9 +411,9 @@ def after_edits_of_others(
 
 
 def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
-    """Evaluate with only these update handlers, as Blender uses none after handlers.
+    """Evaluate with only these update handlers, because Blender calls none inside a handler.
 
-    They see the updates; afterward, these aren't listed.
+    They see the updates, which Blender doesn't list any more afterward.
     """
     pre: list[Any] = bpy.app.handlers.depsgraph_update_pre
     post: list[Any] = bpy.app.handlers.depsgraph_update_post
@@ -443,7 +443,7 @@ class Update(NamedTuple):
         is_played: Whether only the frame changed, and no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
-        replaced: The data-blocks that this replaced, by session UID.
+        replaced: The data-blocks that undo or redo replaced, by session UID.
         is_foreign: Whether Blender doesn't flush its animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
@@ -617,7 +617,7 @@ def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
 
 
 class SeenArmatures(dict[tuple[int, str], set[int]]):
-    """By view layer, the armatures that were solved for it or aren't in it."""
+    """For each view layer, the armatures that were solved for it or aren't in it."""
 
 
 def forget_removed_layers() -> None:

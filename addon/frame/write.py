@@ -431,7 +431,7 @@ class Overwritten:
 def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:
     """Return the FK pose, but keep values that changed after they were written.
 
-    If F-curves changed any value, they set all of theirs, even if some equal what was written.
+    If F-curves changed any value, all their values are kept, even those equal to what was written.
     """
     pairs = zip(present, over.written, fk, strict=True)
     merged = array("f", [fk_value if value == old else value for value, old, fk_value in pairs])

@@ -1,7 +1,8 @@
 """Tie targets and poles to a body that is lifted as a whole, as by the ground.
 
 The body's bones follow by parenting. Its targets and poles don't, though they were animated with
-it. They follow the lift, unless something else holds them or they were placed in the world.
+it. The lift is therefore added to them, unless something else holds them or they were placed in the
+world.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
 
 
 def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
-    """Draw targets at their chains' tips and poles at the bent joints, if these are lifted.
+    """Draw targets at their chains' tips, and poles at the bent joints, if these are lifted.
 
     At their actual location, for example far below a foot on a stair, they would be hard to find.
     """
@@ -69,7 +70,7 @@ def _is_lifted(chain: ChainPlan) -> bool:
 
 
 def _shown_tip(chain: ChainPlan) -> int:
-    """Return the bone whose head is nearest to the tip of a chain; -1 without one."""
+    """Return the bone whose head is nearest to the tip of a chain, or -1 if there is none."""
     if not chain.bones or chain.tip_bone >= 0:
         return chain.tip_bone
     rig, last = chain.rig, chain.bones[-1]
@@ -78,7 +79,7 @@ def _shown_tip(chain: ChainPlan) -> int:
 
 
 def _bent_joint(chain: ChainPlan) -> int:
-    """Return the bone whose head is the middle joint of a chain; -1 without one."""
+    """Return the bone whose head is the middle joint of a chain, or -1 if there is none."""
     return chain.bones[len(chain.bones) // 2] if chain.bones else -1
 
 

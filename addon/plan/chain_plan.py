@@ -47,12 +47,12 @@ class PlanView(Protocol):
 
     @property
     def posed(self) -> Mapping[int, Collection[int]]:
-        """By armature, the bones that constraints pose."""
+        """For each armature, the bones that constraints pose."""
         ...
 
     @property
     def moved(self) -> Mapping[int, Collection[int]]:
-        """By armature, the bones that constraints pose, and their descendants."""
+        """For each armature, the bones that constraints pose, and their descendants."""
         ...
 
     @property
@@ -119,7 +119,7 @@ class Snapshot(Protocol):
 
     @property
     def is_edit(self) -> bool:
-        """Whether this is the viewport after an edit, not after a change of the frame."""
+        """Whether this is a viewport update after an edit, not after a change of the frame."""
         ...
 
     @property
@@ -237,7 +237,7 @@ class ChainKind:
         gaze: For a look-at, returns the axis of the last bone that points at the target.
         mirrored: Takes the constraint and the matrix between the tip bones' axes. Returns by name
             the mirrored values of settings that differ, and a note on what can't be mirrored.
-        is_known_ahead: Whether a motion reads the same ahead of an evaluation, because it needs
+        is_known_ahead: Whether a motion's inputs can be read before an evaluation, because it needs
             only settings, the frame and the target (see `lookahead`).
     """
 
@@ -281,7 +281,7 @@ class Aim(NamedTuple):
     Attributes:
         place: The location of the tip.
         axes: The orientation of the tip bone; None if it is free.
-        note: A note for the user; empty without one.
+        note: A note for the user; empty if there is none.
         facing: For a nearly straight limb without a pole, a point in world space toward which it
             bends, and its weight; else None.
     """
@@ -312,7 +312,7 @@ class GoalSource(Protocol):
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether `goal` returns the same ahead of an evaluation that doesn't change `seen`.
+        """Whether `goal` can be computed before an evaluation that doesn't change `seen`.
 
         It then needs only settings, the frame, the target, bones of the armature, and the
         transforms of objects that the chain watches (see `lookahead`).
@@ -344,14 +344,14 @@ class OffsetSource(Protocol):
     """Changes the offset of a hand or foot from its target, as for a foot that rolls on its sole.
 
     Attributes:
-        toe: The bone after it that is posed as well; -1 without one.
+        toe: The bone after it that is posed as well, or -1 if there is none.
     """
 
     toe: int
 
     @property
     def controls(self) -> Sequence[Point]:
-        """The bones besides the target that it depends on."""
+        """The bones besides the target that the offset depends on."""
         ...
 
     def offset(self, snapshot: Snapshot, chain: ChainPlan) -> Frame:
@@ -359,7 +359,7 @@ class OffsetSource(Protocol):
         ...
 
     def values(self, chain: ChainPlan) -> tuple[object, ...]:
-        """Return its settings, to compare."""
+        """Return the settings of the offset, for comparison."""
         ...
 
     def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
@@ -385,7 +385,7 @@ class StartPose(NamedTuple):
     Attributes:
         rotations: Local rotations of its bones; empty to start from the FK pose.
         location: Local location of its first bone.
-        note: A note for the user; empty without one.
+        note: A note for the user; empty if there is none.
     """
 
     rotations: tuple[Quat, ...]
@@ -440,7 +440,7 @@ class UnitPlan:
         items: The indices of the constraints that it solves.
         bones: The posed bones; empty if it can't be solved.
         ranges: The posed bones as ranges of consecutive indices.
-        root_parent: The parent of the first bone; -1 without one.
+        root_parent: The parent of the first bone, or -1 if there is none.
         is_layered: Whether a unit earlier in the list poses some of its bones.
         is_known_ahead: Whether it can be solved before Blender evaluates the scene, if its chains
             can be (see `lookahead`).
@@ -465,27 +465,27 @@ class UnitPlan:
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """The chains that it solves."""
+        """The chains that the unit solves."""
         raise NotImplementedError
 
     @property
     def parts(self) -> Sequence[UnitPart]:
-        """Its parts, each with separate dependencies."""
+        """The parts of the unit, each with separate dependencies."""
         raise NotImplementedError
 
     def needs_by_state(self) -> Sequence[Sequence[Point]]:
-        """Return, for each of its states, the points that must be final before it is solved.
+        """Return, for each state of the unit, the points that must be final before it is solved.
 
         They are in addition to the points that it always needs. Empty for a unit without states.
         """
         return ()
 
     def state_at(self, _time: float) -> int:
-        """Return its state at a frame, if its needs change over time."""
+        """Return the unit's state at a frame, if its needs change over time."""
         return 0
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the objects from which it reads only channels, independent of their parents."""
+        """Return the objects from which the unit reads only channels, but no parents."""
         return ()
 
 
@@ -516,7 +516,7 @@ class UnitPart(UnitPlan):
         return (self,)
 
     def needs(self) -> list[Point]:
-        """Return the points whose transforms must be final before it is solved."""
+        """Return the points whose transforms must be final before this part is solved."""
         raise NotImplementedError
 
 
@@ -541,7 +541,7 @@ class ChainPlan(UnitPart):
         offset: The frame of the tip in the target's space; None without Keep Offset.
         roll: Changes that offset; None if nothing does.
         target: The target.
-        pole: The pole target; None without one.
+        pole: The pole target, or None if there is none.
         target_tie: How the target belongs to a lifted body; None if it doesn't.
         pole_tie: The same for the pole.
         problem: Why the constraint is invalid; empty if it is valid.
@@ -549,11 +549,11 @@ class ChainPlan(UnitPart):
         is_disturbed: Whether the note says that Blender moves its bones after they are solved.
         is_late: Whether the note says that it is one update late.
         stretches: Whether its bones may stretch.
-        uneven: A bone that doesn't inherit its parent's axes unchanged; -1 without one. A parent
-            scaled only along its length would shear it, so the chain stretches uniformly.
+        uneven: A bone that doesn't inherit its parent's axes unchanged, or -1 if there is none. A
+            parent scaled only along its length would shear it, so the chain stretches uniformly.
         more: Slots (see `KINDS`) that it poses besides rotations.
         ranges: The bones as ranges of consecutive indices.
-        root_parent: The parent of the first bone; -1 without one.
+        root_parent: The parent of the first bone, or -1 if there is none.
         is_root_free: Whether its first bone may move.
         root_limits: The names of the Limit Location constraints that limit the first bone's motion.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
@@ -620,17 +620,17 @@ class ChainPlan(UnitPart):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it reaches only for its target, and no feature has completed it."""
+        """Whether the chain reaches only for its target, and no feature has completed its plan."""
         sources = (self.goal_source, self.start_source, self.roll)
         return self.kind.reaches and sources == (None, None, None) and not self.watched
 
     @property
     def is_measured_late(self) -> bool:
-        """Whether only Blender's evaluation of the solution shows where its tip and target are."""
+        """Whether only Blender's evaluation of the solution shows where tip and target are."""
         return self.is_disturbed or (self.is_late and self.kind.reaches)
 
     def is_held_at(self, time: float) -> bool:
-        """Return whether something holds its target at a frame, so `goal_source` isn't used."""
+        """Return whether something holds the target at a frame, so `goal_source` isn't used."""
         return self.placed_share(time, 1.0) == 0.0
 
     @property
@@ -645,7 +645,7 @@ class ChainPlan(UnitPart):
         return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
 
     def aimed_at(self) -> Point | None:
-        """Return the source of its goal: its target, or the parent of a foot that is its target."""
+        """Return the source of the goal: the target, or the parent of a foot that is the target."""
         if self.limb.foot < 0:
             return self.target
         parent = self.rig.parents[self.limb.foot]
@@ -657,7 +657,7 @@ class ChainPlan(UnitPart):
         return () if self.roll is None else self.roll.controls
 
     def needs(self) -> list[Point]:
-        """Return the points whose transforms must be final before it is solved."""
+        """Return the points whose transforms must be final before the chain is solved."""
         points = (self.aimed_at(), self.pole, *self.places, *self.controls)
         return [point for point in points if point is not None]
 
@@ -668,7 +668,7 @@ class ChainPlan(UnitPart):
             instead: The alternative that the error message suggests.
 
         Raises:
-            ProblemError: If it is connected to its parent.
+            ProblemError: If the bone is connected to its parent.
         """
         self.more.append(self.rig.slot(LOCATION, self.bones[0]))
         refuse_connected(self.rig, self.bones[0], instead)
@@ -701,7 +701,7 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
         instead: The alternative that the error message suggests.
 
     Raises:
-        ProblemError: If it is connected to its parent.
+        ProblemError: If the bone is connected to its parent.
     """
     if bone in rig.connected and rig.parents[bone] >= 0:
         raise ProblemError(

@@ -24,17 +24,19 @@ class DeferredWrites:
     """The session's deferred writes.
 
     Attributes:
-        noted: By data-block, RNA path of the owner and name of the setting: the block, the old and
-            the new value. Owners aren't referenced, because references may become invalid.
-        shapes: By armature and name of a control: the armature, the name of the bone at which it is
-            drawn, and whether it is. Blender picks it there.
+        noted: For each data-block, RNA path of the owner and name of the setting: the block, the
+            old value and the new value. Owners aren't referenced, because references may become
+            invalid.
+        shapes: For each armature and name of a control: the armature, the name of the bone at which
+            it is drawn, and whether to draw it there. A click there selects the control.
         new: The armatures planned since the last write.
         followed: The armatures whose settings followed renames in the last writes.
-        storing: By armature, the names of the bones that store names, and of their mirror images.
+        storing: For each armature, the names of the bones that store names, and of their mirror
+            images.
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start with no deferred writes."""
         self.noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
         self.shapes: dict[tuple[int, str], tuple[bpy.types.Object, str, bool]] = {}
         self.new: dict[int, bpy.types.Object] = {}
@@ -184,7 +186,7 @@ def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
 
 
 def store_name(bone: Any) -> None:
-    """Store a bone's name in it, by which it is found if it is renamed."""
+    """Store a bone's name in the bone, so that it can be found after it is renamed."""
     bone.fabrik_name = bone.name
     part(DeferredWrites).storing.pop(bone.id_data.session_uid, None)
 

@@ -17,7 +17,7 @@ from ..settings.properties import LISTS, settings
 from ..settings.values import pointed
 
 Uses = Mapping[bpy.types.Object, Sequence[Source]]
-"""By armature, the objects and bones that its settings use."""
+"""For each armature, the objects and bones that its settings use."""
 
 
 def declare(armatures: Iterable[bpy.types.Object], planned: Uses | None = None) -> set[int]:
@@ -67,7 +67,7 @@ class PendingDeclarations:
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start with no armatures."""
         self.armatures: dict[int, bpy.types.Object] = {}
         self._scenes: list[int] = []  # Shown in windows when the last armature was added.
 

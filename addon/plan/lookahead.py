@@ -253,7 +253,7 @@ class _DependencyWalk:
         return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
-        """Return the bones with constraints that the units follow, not the bones these follow."""
+        """Return the constrained bones that the units follow directly, not through other bones."""
         inputs: dict[Skeleton, list[int]] = {}
         if not self._followed:
             return inputs
@@ -341,7 +341,7 @@ class _DependencyWalk:
         return name not in self._unpredictable[ob] and self._knows_constraints(node, name)
 
     def _landmark(self, node: Node) -> Node:
-        """Return the node at or above another that doesn't only follow its parent."""
+        """Return the nearest node, at or above a node, that something besides its parent moves."""
         ob, bone = node
         if bone < 0:
             return node
@@ -376,9 +376,9 @@ class _DependencyWalk:
         return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
 
     def _knows_object_constraints(self, ob: bpy.types.Object) -> bool:
-        """Return whether all constraints of an object can be computed, and note what they follow.
+        """Return whether all constraints of an object can be computed, and note their dependencies.
 
-        Whether one is on is read at each frame.
+        Whether each constraint is on is read at each frame.
         """
         sources = [source for con in ob.constraints for source in constraint_sources(con)]
         self._followed[ob, -1] = sources
@@ -405,7 +405,7 @@ class _DependencyWalk:
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
 
     def _knows_constraints(self, node: Node, bone: str) -> bool:
-        """Return whether all constraints of a bone can be computed, and note what they follow."""
+        """Return whether all constraints of a bone can be computed, and note their dependencies."""
         constraints = possible_constraints(pose_bones(node[0])[bone])
         if constraints:
             sources = [source for con in constraints for source in constraint_sources(con)]

@@ -44,7 +44,7 @@ class RefusedError(Exception):
 
 
 class Late(NamedTuple):
-    """An input that is correct one update late.
+    """An input whose value a chain gets one update late.
 
     Attributes:
         name: The name of its object or bone.
@@ -89,8 +89,8 @@ class Order:
         Args:
             pre_pass: The pre-pass bones.
             chains: All constraints, in list order.
-            posed: By armature, the bones that units pose.
-            moved: By armature, the posed bones and their descendants.
+            posed: For each armature, the bones that units pose.
+            moved: For each armature, the posed bones and their descendants.
             constrained_bones: The bones with native constraints.
         """
         self.pre_pass = pre_pass
@@ -131,7 +131,7 @@ class Order:
         self._sources: dict[Node, list[Node]] = {}
         self._all_sources: dict[Node, list[Node]] = {}
         self.late: dict[UnitPart, dict[str, set[UnitPlan]]] = {}
-        """By member, its inputs that are one update late, and the units these depend on."""
+        """For each member, its inputs that are one update late, and the units these depend on."""
         self._find_units()
         self._find_needs()
         for unit in self.units:
@@ -147,7 +147,7 @@ class Order:
         self._note_late_cycles()
 
     def _find_units(self) -> None:
-        """Find the units, and which units pose the same bones before others."""
+        """Find the units, and for each unit the units that pose some of its bones earlier."""
         chains = [chain for chain in self.chains if not chain.problem]
         self._stack([*self.pre_pass, *self._merge_sharing(chains)])
         layers = [unit for unit in self.units if self.beneath[unit]]
@@ -260,7 +260,7 @@ class Order:
         return [*self.sequence, *(chain for chain in self.chains if chain not in self.unit_of)]
 
     def groups(self) -> dict[int, set[int]]:
-        """Return, by armature, the armatures that must be evaluated together with it.
+        """Return, for each armature, the armatures that must be evaluated together with it.
 
         Otherwise transforms would come from our arithmetic in one update and from Blender's in
         another, and differ in the last bits.
@@ -297,7 +297,7 @@ class Order:
         """Return the dependencies of a member.
 
         Raises:
-            RefusedError: If they can't be determined.
+            RefusedError: If the dependencies can't be determined.
         """
         try:
             return self._needs(member, unit)
@@ -320,7 +320,7 @@ class Order:
         return needs
 
     def _posing(self, starts: Iterable[Node], chain: UnitPart) -> set[UnitPlan]:
-        """Return the units that some nodes follow, without those these need anyway.
+        """Return the units that some nodes follow, except those that these units need anyway.
 
         The chain gets notes if it is one update late.
         """
@@ -341,10 +341,10 @@ class Order:
         return upstream
 
     def _landmarks_of(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return the nodes at or above others that something moves besides their parents.
+        """Return the nearest node at or above each node that something besides its parent moves.
 
-        A bone that only follows its parent depends on the same. Objects that nothing moves are left
-        out.
+        A bone that only follows its parent has the same dependencies. Objects that nothing moves
+        are left out.
         """
         landmarks: list[Node] = []
         for ob, bone in nodes:
@@ -399,9 +399,9 @@ class Order:
         return distinct.pop() if len(distinct) == 1 else frozenset[UnitPlan]().union(*distinct)
 
     def following(self) -> dict[tuple[int, int], list[Node]]:
-        """Return, by a unit's first bone, the objects and constrained bones that follow the unit.
+        """Return the objects and constrained bones that follow a unit, for each unit's first bone.
 
-        Followers of another unit that needs this unit are left out.
+        Followers of another unit that needs the unit are left out.
         """
         followers: dict[tuple[int, int], list[Node]] = {}
         for node, trace in self._traces.items():
@@ -513,7 +513,7 @@ class Order:
         return bool(sources) and len(carriers) == 1 and None not in carriers
 
     def _carrier(self, node: Node) -> Node | None:
-        """Return the solved bone above a bone; None without one."""
+        """Return the solved bone above a bone, or None if there is none."""
         ob, bone = node
         posed = self.posed.get(ob.session_uid, ())
         path = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
@@ -616,7 +616,7 @@ class Order:
         )
 
     def _all_sources_of(self, node: Node) -> list[Node]:
-        """Return all landmarks on which one depends in any way, except for its unit's needs."""
+        """Return all landmarks on which a landmark depends in any way, except its unit's needs."""
         node_sources = self._all_sources.get(node)
         if node_sources is None:
             sources = self._find_all_sources(node)

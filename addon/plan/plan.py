@@ -114,7 +114,7 @@ class ArmaturePlan:
         return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
 
     def outlives(self, replaced: Set[int]) -> bool:
-        """Return whether it is still valid after undo or redo replaced some data-blocks.
+        """Return whether the plan is still valid after undo or redo replaced some data-blocks.
 
         Results of features may refer to anything, so no plan with such results outlives it.
         """
@@ -232,8 +232,8 @@ class Moved(NamedTuple):
     """The bones and objects that a unit moves.
 
     Attributes:
-        bones: By armature, bones.
-        objects: Objects, by session UID.
+        bones: The bones, for each armature.
+        objects: The objects, by session UID.
     """
 
     bones: dict[int, set[int]]
@@ -250,25 +250,27 @@ class Lookahead:
         timed: The known armatures whose inputs may change with the frame.
         worth: The armatures that are worth solving ahead of a frame. Inputs of other armatures are
             cheaper to read after the evaluation.
-        sources: By name of a data-block, the armatures that depend on it or use it.
-        meshes: By armature, the goal sources solved with it that depend on evaluated meshes: one
-            for each set of watched objects.
+        sources: For each name of a data-block, the armatures that depend on it or use it.
+        meshes: For each armature, the goal sources solved with it that depend on evaluated meshes:
+            one for each set of watched objects.
         curves: F-curves of animated objects on which the known armatures depend.
-        replaced: By armature with animated posed slots, its F-curves, if they can be muted so that
-            Blender evaluates the solution instead.
+        replaced: For each armature with animated posed slots, its F-curves, if they can be muted so
+            that Blender evaluates the solution instead.
         moving: Armatures whose F-curves move them or bones, so that each frame evaluates the pose.
         placed: The objects in `curves` with F-curves on their transform.
         turned: The objects in `curves` with F-curves on their rotation or scale.
         constrained_objects: Objects with native constraints that are computed here.
         switched: Armature and name of bones with native constraints that animation switches.
         unsettled: Those switched by animation other than the drivers in `settled`.
-        animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
+        animated: For each armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
-        drivers: By armature, its number of drivers.
-        constrained: By armature, the bones that chains follow through native constraints computed
-            here, unless a solved bone moves them.
-        visited: By armature whose chains follow such bones, all objects that may change its inputs.
-        driving: By armature, the paths of the custom properties that drive settings, by data-block.
+        drivers: For each armature, its number of drivers.
+        constrained: For each armature, the bones that chains follow through native constraints
+            computed here, unless a solved bone moves them.
+        visited: For each armature whose chains follow such bones, all objects that may change its
+            inputs.
+        driving: For each armature, the paths of the custom properties that drive settings, by
+            data-block.
         settled: Settings of native constraints that only these drive: armature, bone and path.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
@@ -330,35 +332,36 @@ class Plan:
 
     Attributes:
         units: All units in solving order, ignoring the additional needs of their states.
-        needs: By unit, the units that must be solved before it.
-        by_state: By unit with states, its additional needs in each state.
+        needs: For each unit, the units that must be solved before it.
+        by_state: For each unit with states, its additional needs in each state.
         units_of: The units by armature, in solving order.
         sequences: The order of solving at each frame.
         chains: All constraints.
         rigs: The armatures with constraints or walks.
-        slots: By armature, the posed slots (see `KINDS`).
-        posed: By armature, the posed bones.
+        slots: For each armature, the posed slots (see `KINDS`).
+        posed: For each armature, the posed bones.
         constrained: The bones with native constraints, of all armatures examined.
-        pulled: By armature, the bones that native IK poses together with posed ones.
-        moved: By armature, `ArmaturePlan.moved`.
+        pulled: For each armature, the bones that native IK poses together with posed ones.
+        moved: For each armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
-        following: By armature and first bone of a unit, the objects and constrained bones that
-            follow the unit. Followers of another unit that needs this unit are left out.
-        moves: By unit, the bones and objects that it moves, except those moved by another unit that
-            needs this unit.
-        groups: By armature, all armatures evaluated together with it.
-        keys: By armature, the keys of its constraints, in list order.
+        following: For each armature and first bone of a unit, the objects and constrained bones
+            that follow the unit. Followers of another unit that needs this unit are left out.
+        moves: For each unit, the bones and objects that it moves, except those moved by another
+            unit that needs this unit.
+        groups: For each armature, all armatures evaluated together with it.
+        keys: For each armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.
         timed: Armatures whose solutions depend on the frame itself.
         driven: Armatures with drivers on settings that aren't read at each frame; Blender doesn't
             notify of their changes.
-        sources: By object used by constraints or walks, the armatures that depend on it.
+        sources: For each object used by constraints or walks, the armatures that depend on it.
         watched: The same for further objects, besides targets and poles.
         lookahead: Which armatures can be solved ahead of an evaluation.
         read: All skeletons read, by the names of their objects and data.
-        copied: By name of an object or data-block, the armatures that Blender copies with it.
+        copied: For each name of an object or data-block, the armatures that Blender copies with it.
         orphaned: Armatures without constraints that still have a dependency driver.
-        disturbed: By armature, the bones with native constraints or drivers that affect the plan.
+        disturbed: For each armature, the bones with native constraints or drivers that affect the
+            plan.
         switched: Native constraints switched by animation, which affects the order: object, path,
             and whether each has an effect.
         examined: All objects from which it was made.
@@ -405,7 +408,8 @@ class Plan:
         Args:
             constrained: Armatures whose bone constraints may have been edited.
             posed: Armature data whose bones may have been posed, which may set rotation modes.
-            animated: Bones of which animation may have switched any, as in `Lookahead.switched`.
+            animated: Bones on which animation may have switched a constraint, as in
+                `Lookahead.switched`.
         """
         if any([is_on(ob, path) != was_on for ob, path, was_on in self.switched]):
             return True

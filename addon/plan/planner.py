@@ -173,7 +173,7 @@ class Planner:
         self.plan = None
 
     def revise(self, tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
-        """Discard what became invalid when Blender rebuilt its relations.
+        """Discard the data that became invalid when Blender rebuilt its relations.
 
         Many such edits don't affect the plan. Blender tags edited data-blocks, except for removed
         drivers, first keys, and pointers to removed objects.
@@ -295,7 +295,7 @@ def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
 
 
 def bodies_in(armature: bpy.types.Object) -> Sequence[UnitPart]:
-    """Return what is posed before an armature's chains: single bones, and bodies."""
+    """Return the bones and bodies that are posed before an armature's chains."""
     current()
     plan = part(Planner).armatures.get(session_uid(armature))
     return () if plan is None else plan.pre_pass

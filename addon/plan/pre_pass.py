@@ -53,7 +53,7 @@ class PrePassBone(UnitPart, ABC):
         is_late: As for chains.
         bones: The posed bones: only the bone, or all those of a body.
         ranges: The posed bones as ranges of indices.
-        root_parent: The parent of the bone; -1 without one.
+        root_parent: The parent of the bone, or -1 if there is none.
         is_layered: Whether an earlier unit also poses the bone.
         is_timed: Whether it depends on the frame itself.
         watched: Further objects that it depends on, besides those of its chains.
@@ -87,39 +87,39 @@ class PrePassBone(UnitPart, ABC):
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """Empty: it doesn't pose the chains that it serves."""
+        """Empty, because the bone doesn't pose the chains that it serves."""
         return ()
 
     def needs_by_state(self) -> Sequence[Sequence[Point]]:
-        """Return the points that it needs in each of its states."""
+        """Return the points that the bone needs in each of its states."""
         return self.states
 
     def groups(self) -> Sequence[str]:
-        """Return the paths of settings that pose it, besides its chains, from the armature."""
+        """Return the paths of settings, from the armature, that pose the bone besides chains."""
         return ()
 
     @abstractmethod
     def needs(self) -> list[Point]:
-        """Return the points whose transforms must be final before it is solved."""
+        """Return the points whose transforms must be final before the bone is solved."""
 
     def read(self, snapshot: Snapshot) -> object | None:
-        """Return the inputs of its solution, compared with ``==``; None if it is off.
+        """Return the inputs of the solution, compared with ``==``; None if the bone is off.
 
         Raises:
-            ProblemError: If it can't be solved.
+            ProblemError: If the bone can't be solved.
         """
         raise NotImplementedError  # Bones with a `batch` are solved by it.
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return its solution.
+        """Return the solution of the bone.
 
         Raises:
-            ProblemError: If it has no solution.
+            ProblemError: If there is no solution.
         """
         raise NotImplementedError
 
     def inputs(self, snapshot: Snapshot, wanted: object) -> BoneInput:
-        """Return the inputs of its pose in a snapshot."""
+        """Return the inputs of the bone's pose in a snapshot."""
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         return BoneInput(
             (*pose.fk_bits(self.ranges), pose.beneath(self.bones) if self.is_layered else None),

@@ -28,7 +28,7 @@ class Feature:
         groups: Its property groups, each after the groups that it contains.
         constraint: Definitions to add to constraints, by name.
         armature: Definitions to add to the settings of an armature, by name.
-        motion: Its motion; None without one.
+        motion: Its motion, or None if there is none.
         resolve: Completes the plan of a chain that reaches a target; raises `ProblemError` if the
             constraint is invalid.
         pre_pass: Takes all chains of an armature, which it may change; returns the pre-pass bones.

@@ -192,7 +192,7 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
     """Refuse bones whose solved pose another constraint would replace.
 
     Raises:
-        ProblemError: If a native constraint would.
+        ProblemError: If a native constraint would replace the pose.
     """
     bones = pose_bones(chain.rig.object)
     for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
@@ -222,7 +222,7 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
 
 
 def _has_passed_on(armature: bpy.types.Object, name: str) -> bool:
-    """Return whether a bone has its name from another one that was renamed as well."""
+    """Return whether a bone's name was that of another bone, which was renamed as well."""
     if pose_bones(armature)[name].fabrik_name in ("", name):
         return False
     stored = stored_names(armature)

@@ -62,7 +62,7 @@ LIMITED = msg("Joint limits keep the tip from the target: widen the limits, or m
 
 
 def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
-    """Return why the written tip isn't on the target, and what to do about it.
+    """Return why the written tip isn't on the target, and how to fix it.
 
     Args:
         posture: The solved chain, with the state according to its solver.

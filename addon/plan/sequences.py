@@ -11,11 +11,11 @@ Unit = Any
 """A unit of `chain_plan`, which isn't imported here: the file's plan contains its sequences."""
 
 Needs = Mapping[Unit, set[Unit]]
-"""By unit, the units that must be solved before it."""
+"""For each unit, the units that must be solved before it."""
 
 
 def in_order(units: Sequence[Unit], needs: Needs) -> list[Unit]:
-    """Return units with each after its dependencies, and otherwise in the same order.
+    """Return units in their order, changed only so that each comes after its dependencies.
 
     Raises:
         CycleError: If there is a cycle.
@@ -57,12 +57,12 @@ class Sequences:
         needs: Needs,
         by_state: Mapping[Unit, Sequence[set[Unit]]],
     ) -> None:
-        """Start without any.
+        """Set the units and their needs; orders are made on demand.
 
         Args:
             units: All units, in solving order without any states.
-            needs: By valid unit, the units that it always needs.
-            by_state: By unit with states, its additional needs in each state.
+            needs: For each valid unit, the units that it always needs.
+            by_state: For each unit with states, its additional needs in each state.
         """
         self._units, self._needs, self._by_state = units, needs, by_state
         self._known: dict[tuple[int, ...], Sequenced] = {}

@@ -22,7 +22,7 @@ class TreePlan(UnitPlan):
         items: The indices of the constraints.
         bones: All bones, each after its parent.
         ranges: The bones as ranges of consecutive indices.
-        root_parent: The parent of the first bone; -1 without one.
+        root_parent: The parent of the first bone, or -1 if there is none.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         start_source: Provides the pose to solve from, if any of the chains is continuous.
     """

@@ -34,10 +34,10 @@ class Unit(ABC):
 
     @abstractmethod
     def read(self, scene: Any) -> Any:
-        """Return all inputs of the solution, compared with ``==``; None if it is off.
+        """Return all inputs of the solution, compared with ``==``; None if the unit is off.
 
         Raises:
-            ProblemError: If it can't be solved.
+            ProblemError: If the unit can't be solved.
         """
 
     @abstractmethod
@@ -45,13 +45,13 @@ class Unit(ABC):
         """Return the solution.
 
         Raises:
-            ProblemError: If it has no solution.
+            ProblemError: If there is no solution.
         """
 
     def measured(
         self, inputs: Any, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the reports of its constraints, measured on the written pose.
+        """Return the reports of the unit's constraints, measured on the written pose.
 
         Args:
             inputs: The inputs of the solution.
@@ -62,11 +62,11 @@ class Unit(ABC):
         return result.reports
 
     def beneath(self, scene: Any, reports: tuple[Report, ...], layer: Unit) -> tuple[Report, ...]:
-        """Return its reports after a layer also posed some of its bones."""
+        """Return the unit's reports after a layer also posed some of its bones."""
         return reports
 
     def constraint(self, scene: Any, item: int) -> tuple[ChainInput, Posture, Frame]:
-        """Solve one of its constraints; see `solving.solve_constraint`."""
+        """Solve one of the unit's constraints; see `solving.solve_constraint`."""
         raise NotImplementedError  # A pre-pass bone has no constraint.
 
     def unposed(self, report: Report) -> SolveResult:
@@ -74,7 +74,7 @@ class Unit(ABC):
         return SolveResult(None, (), (), (report,) * len(self.plan.items), NOTHING, NOTHING)
 
     def design(self) -> object:
-        """Return what its solution depends on besides its inputs; None if that isn't compared.
+        """Return further data that the solution depends on, besides inputs; None isn't compared.
 
         It has no references to Blender's data, so that results are found again after undo.
         """
@@ -82,13 +82,13 @@ class Unit(ABC):
 
     @property
     def label(self) -> str:
-        """Its constraints or its bone, for messages."""
+        """The names of the unit's constraints, or of its bone, for messages."""
         names = [chain.name for chain in self.plan.members]
         return listed(names or [self.plan.rig.names[self.plan.bones[0]]])
 
     @property
     def dependent(self) -> Sequence[object]:
-        """The chains that can't be solved if it fails."""
+        """The chains that can't be solved if the unit fails."""
         return ()
 
 
@@ -98,14 +98,14 @@ class PrePassUnit(Unit):
     plan: PrePassBone
 
     def read(self, scene: Snapshot) -> object | None:
-        """Return its inputs."""
+        """Return the inputs of the bone."""
         return self.plan.read(scene)
 
     def solve(self, scene: Snapshot, inputs: object) -> SolveResult:
-        """Return its solution."""
+        """Return the solution of the bone."""
         return self.plan.solve(scene, inputs)
 
     @property
     def dependent(self) -> Sequence[object]:
-        """The chains that it serves."""
+        """The chains that the bone serves."""
         return self.plan.chains

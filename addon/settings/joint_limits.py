@@ -99,7 +99,7 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
 
 
 def joint_problem(bone: Any) -> str:
-    """Return what is invalid in a pose bone's joint and how to fix it; empty if it is valid."""
+    """Return the problem of a pose bone's joint and its solution; empty if the joint is valid."""
     joint: FabrikJoint = bone.fabrik_joint
     if problem := unknown_choice(joint):
         return msg("“{name}”: {note}", name=bone.name, note=problem)

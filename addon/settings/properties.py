@@ -442,7 +442,7 @@ def settings(armature: bpy.types.ID) -> FabrikSettings:
 
 
 def is_control(ob: bpy.types.Object) -> bool:
-    """Return whether an object was added as a target or pole, or as the armature of such bones."""
+    """Return whether an object was added as a target or pole, or as an armature for these."""
     fabrik = pointed(cast(Any, ob), "fabrik")
     return fabrik is not None and fabrik.is_control
 

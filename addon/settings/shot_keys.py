@@ -87,7 +87,7 @@ def _keep_keys(holder: Any, slot: str, items: Lists) -> None:
 
 
 def _keep_drivers(ob: bpy.types.Object, items: Lists) -> None:
-    """Update the drivers of an override like its keys, except for those of its library."""
+    """Update the drivers of an override like its keys, except for the library's drivers."""
     fabrik, data, override = settings(ob), ob.animation_data, ob.override_library
     drivers = [curve for curve in data.drivers if _is_ours(curve)] if data is not None else []
     if override is None or not drivers:

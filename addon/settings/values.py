@@ -256,7 +256,7 @@ def check_animated(group: bpy.types.PropertyGroup, owner: str = "") -> None:
     """Refuse a group with an animatable number that isn't finite.
 
     Raises:
-        ProblemError: If it has such a number; see `Form.check`.
+        ProblemError: If there is such a number; see `Form.check`.
     """
     form = _animated_numbers(type(group))
     values = [getattr(group, name) for name in form.names]

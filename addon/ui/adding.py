@@ -120,7 +120,7 @@ def _only(targets: Sequence[Target], active: str) -> tuple[bpy.types.Object | No
 
 
 def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
-    """Ask for Pose Mode and an active bone; `active` is its name in messages."""
+    """Return a message if Pose Mode or an active bone is missing; ``active`` names the bone."""
     reason = armature_refusal(context)
     if reason:
         return reason
@@ -163,11 +163,11 @@ class Parenting:
     )
 
     def chosen_parent(self) -> Parent:
-        """Return the choice."""
+        """Return the chosen parent."""
         return Parent(self.parent, self.parent_bone)
 
     def draw_parent(self, layout: Any, armature: bpy.types.Object) -> None:
-        """Draw the choice."""
+        """Draw the choice of the parent."""
         layout.prop(self, "parent")
         if self.parent == "BONE":
             layout.prop_search(self, "parent_bone", armature.pose, "bones")
@@ -212,7 +212,7 @@ class MakingControls(Parenting, Working):
         """Refuse control bones if bones can't be added to the armature.
 
         Raises:
-            ProblemError: With the reason.
+            ProblemError: If bones can't be added; the message says why.
         """
         if self.controls == "BONE":
             refuse_uneditable(armature)

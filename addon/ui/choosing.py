@@ -33,7 +33,7 @@ def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -
     """Return the indices of the constraints chosen by one of `WHICH_ITEMS`.
 
     Raises:
-        ProblemError: If none is selected.
+        ProblemError: If no constraint is selected.
     """
     if which == "ACTIVE":
         return [settings(armature).active_index]
@@ -48,7 +48,7 @@ def of_selection(
     """Return the selected constraints, by armature and index (see `selected_in`).
 
     Raises:
-        ProblemError: If none is selected.
+        ProblemError: If no constraint is selected.
     """
     constraints = [(ob, index) for ob in armatures for index in selected_in(context, ob)]
     if not constraints:

@@ -213,7 +213,7 @@ def _shown_in(fabrik: FabrikSettings) -> tuple[int, int]:
 
 @on_invalidate
 def _forget() -> None:
-    """Follow the selection again, because an undo step stores what was shown before."""
+    """Follow the selection again, because an undo step stores the earlier choice."""
     global _seen
     _seen = None
 

@@ -43,7 +43,7 @@ class ApplyPresetOperator(Working):
         raise NotImplementedError
 
     def apply(self, context: bpy.types.Context) -> None:
-        """Run the file; settings it doesn't mention are reset, except in subgroups.
+        """Run the file; settings that the file doesn't mention are reset, except in subgroups.
 
         Raises:
             ProblemError: If the script fails. The settings are kept.

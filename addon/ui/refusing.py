@@ -70,7 +70,7 @@ class Working(Refusing):
         """Do the work, and return a report; empty if there was nothing to do.
 
         Raises:
-            ProblemError: If it can't be done. Nothing is changed.
+            ProblemError: If the work can't be done. Nothing is changed.
         """
         raise NotImplementedError
 
@@ -161,7 +161,7 @@ def active_armature(context: bpy.types.Context) -> bpy.types.Object:
 
 
 def armature_refusal(context: bpy.types.Context) -> str:
-    """Ask for an editable armature, or a target of its constraints."""
+    """Return a message if no editable armature, or target of its constraints, is active."""
     armature = shown_armature(context)
     if armature is None:
         return msg("Select an armature")
@@ -169,7 +169,7 @@ def armature_refusal(context: bpy.types.Context) -> str:
 
 
 def active_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature with an active constraint."""
+    """Return a message if no armature with an active constraint is active."""
     reason = armature_refusal(context)
     if not reason and editing.active_constraint(active_armature(context)) is None:
         return msg("No constraints: add one to the tip bone of a chain")
@@ -177,10 +177,10 @@ def active_refusal(context: bpy.types.Context) -> str:
 
 
 def tweak_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature outside the NLA's tweak mode."""
+    """Return a message if the armature is in the NLA's tweak mode; otherwise an empty string."""
     return tweak_problem(active_armature(context))
 
 
 def rest_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature that shows its pose."""
+    """Return a message if the armature doesn't show its pose; otherwise an empty string."""
     return rest_problem(active_armature(context))

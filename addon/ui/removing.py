@@ -28,7 +28,7 @@ class Removing(Working):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Return whether the operator can run, or was the last one: Blender polls before a redo."""
+        """Return whether the operator can run, or be redone: Blender polls before a redo."""
         last = list(cast(Any, context.window_manager).operators)[-1:]
         return bool(last and last[0].bl_idname == cls.__name__) or super().poll(context)
 

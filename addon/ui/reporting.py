@@ -25,7 +25,7 @@ def say(operator: Any, kind: str, text: str) -> None:
     The Info Log always has the whole text. Errors are shown in a popup, as Blender does.
 
     Args:
-        operator: The operator that reports it.
+        operator: The operator that reports the text.
         kind: INFO, WARNING or ERROR.
         text: The text or message.
     """

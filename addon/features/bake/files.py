@@ -30,7 +30,7 @@ def refuse_irregular(path: Path, is_written: bool) -> None:
         is_written: Whether it will be written, not read.
 
     Raises:
-        ProblemError: If it isn't a regular file, or is inaccessible.
+        ProblemError: If the path isn't a regular file, or is inaccessible.
     """
     problem = (
         msg("Can't write “{path}”", path=path)
@@ -55,7 +55,7 @@ def refuse_long_path(path: Path) -> None:
     """Refuse paths that Blender would silently truncate.
 
     Raises:
-        ProblemError: If it is too long.
+        ProblemError: If the path is too long.
     """
     if len(os.fsencode(path.absolute())) > LONGEST:
         raise ProblemError(

@@ -122,7 +122,7 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
 
 @contextmanager
 def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
-    """Within the block, shift a target or pole in world space, and align it to any axes.
+    """Shift a target or pole in world space within the block, and align it if axes are given.
 
     Raises:
         ProblemError: See `move_to`.
@@ -160,7 +160,7 @@ def lifted_controls(chains: Sequence[ChainPlan], distance: float) -> list[Lifted
         distance: Maximum error of their locations.
 
     Raises:
-        ProblemError: If any of them can't be moved.
+        ProblemError: If a target or pole can't be moved.
     """
     lifted: dict[tuple[int, int], LiftedControl] = {}
     for chain in chains:
@@ -217,7 +217,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             layer: See `Bake`.
             frames: See `Bake`.
             armature: The armature.
-            feet: By index of the constraint, its `target_channels`.
+            feet: For each constraint, by index, its `target_channels`.
             bones: Channels of bones to key as evaluated.
             error: Maximum distance of a joint of the chains from its live location, in meters.
             switch: Called with False to disable whatever changes the goals, and with True to enable
@@ -256,8 +256,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _play_again(self, live: list[Numbers]) -> Generator[float, None, list[Numbers]]:
         """Play the keys back, and add keys until each joint is within the error.
 
-        The errors of the curves don't limit it. A nearly straight limb bends by many times as much
-        as its ends approach each other, and a chest tilts with its shoulders.
+        The errors of the curves don't limit those of joints: a nearly straight limb bends by many
+        times as much as its ends approach each other, and a chest tilts with its shoulders.
         """
         start, end = 0.0, 0.8
         played = yield from progress(self._play(), start, end)

@@ -260,7 +260,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         return baking.bake(context.scene, layer, selections, self._options)
 
     def finished(self, result: BakeResult) -> Outcome:
-        """Report what was baked."""
+        """Report the result of the bake."""
         shown = result.verification
         is_fine = shown.holds and not shown.loss and not result.still_active
         kind = "INFO" if is_fine else "WARNING"
@@ -269,7 +269,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
 
 
 class FABRIK_PT_bake(SidebarPanel, bpy.types.Panel):
-    """The panel in the sidebar of the 3D Viewport."""
+    """The panel for baking, in the sidebar of the 3D Viewport."""
 
     bl_label = "Bake"
     bl_parent_id = "FABRIK_PT_sidebar"

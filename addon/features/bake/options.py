@@ -60,7 +60,7 @@ def check(selections: Sequence[BakeSelection], options: BakeOptions) -> None:
     """Check that a bake can succeed.
 
     Raises:
-        ProblemError: If it can't.
+        ProblemError: If the bake would fail.
     """
     if options.end < options.start:
         raise ProblemError(

@@ -47,7 +47,7 @@ def digest_of(path: Path) -> bytes:
     """Return the SHA-256 digest of a file.
 
     Raises:
-        OSError: If it can't be read.
+        OSError: If the file can't be read.
     """
     with path.open("rb") as file:
         return file_digest(file, "sha256").digest()
@@ -70,7 +70,7 @@ def save(
     """Write a range to a file.
 
     Raises:
-        OSError: If it can't be written.
+        OSError: If the file can't be written.
     """
     rows = np.empty(len(recording.frames), row(selections))
     rows["time"] = recording.times
@@ -93,7 +93,7 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
         frames: The whole range; it limits the size of a part.
 
     Raises:
-        ProblemError: If it is damaged, or belongs to another bake.
+        ProblemError: If the file is damaged, or belongs to another bake.
     """
     refuse_irregular(path, is_written=False)
     dtype = row(selections)
@@ -138,7 +138,7 @@ def _check_rows(rows: Any) -> None:
     """Check that all numbers are finite, and that times ascend.
 
     Raises:
-        ValueError: If they aren't.
+        ValueError: If a number isn't finite, or times don't ascend.
     """
     is_finite = all(np.isfinite(rows[name]).all() for name in rows.dtype.names)
     if not len(rows) or not is_finite or not (np.diff(rows["time"]) > 0.0).all():

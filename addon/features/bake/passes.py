@@ -52,7 +52,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
         self.armatures, self.owners = armatures, list(dict.fromkeys(owners))
 
     def run(self) -> Generator[float, None, Result]:
-        """Record, write keys and verify them.
+        """Record the constraints, write keys and verify them.
 
         If the generator is closed early or fails, it undoes all changes. Its last frame change
         returns to the current frame.
@@ -89,11 +89,11 @@ class Bake(Generic[Recorded, Comparison, Result]):
         raise NotImplementedError
 
     def _off(self) -> AbstractContextManager[None]:
-        """Disable the constraints while in the block, or permanently unless it fails."""
+        """Disable the constraints within the block, or permanently unless the block fails."""
         raise NotImplementedError
 
     def _play(self) -> Generator[float, None, Recorded]:
-        """Play the range, and return the recording."""
+        """Play the range with the keys or the constraints, and return the recording."""
         raise NotImplementedError
 
     def _play_again(self, live: Recorded) -> Generator[float, None, Recorded]:

@@ -120,7 +120,7 @@ def _differences(
 
     Args:
         a: A recording.
-        b: The recording to compare it with.
+        b: The recording to compare with.
         measure: Returns the differences of two arrays of world-space matrices.
     """
     differences = np.zeros(a.matrices.shape[:2])

@@ -27,7 +27,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
     """Refuse a part whose bones don't exist, or are posed by constraints or drivers.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the part is refused; the message says why.
     """
     bones = pose_bones(armature)
     if part.bone not in bones:

@@ -68,7 +68,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
 
 
 def _meant_bone(context: bpy.types.Context) -> str:
-    """Return the bone of the character that the user means; empty without one."""
+    """Return the bone of the character that the user means; empty if there is none."""
     active = cast(bpy.types.Armature, active_armature(context).data).bones.active
     return "" if active is None else active.name
 
@@ -347,7 +347,7 @@ def _draw_parts(layout: Layout, context: bpy.types.Context, character: FabrikCha
 
 
 class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
-    """Setting up a character."""
+    """The panel for setting up a character."""
 
     bl_label = "Character"
 

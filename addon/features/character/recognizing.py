@@ -40,7 +40,7 @@ class RecognizedPart(NamedTuple):
 
 
 class Recognition(NamedTuple):
-    """What was recognized.
+    """The result of recognizing a character.
 
     Attributes:
         parts: The parts of a character, parents first.

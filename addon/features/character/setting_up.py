@@ -99,7 +99,7 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     """Add constraints, controls and limits to the enabled parts of a character not set up yet.
 
     Raises:
-        ProblemError: If that is impossible; nothing is changed.
+        ProblemError: If the character can't be set up; nothing is changed.
     """
     parts = [part for part in character_settings(armature).parts if part.use]
     if not parts:
@@ -183,7 +183,7 @@ def _build(
 
 
 def _span(frames: Sequence[float]) -> Span:
-    """Return the frames at which to key the controls, otherwise the current frame."""
+    """Return the frames at which to key the controls, or else the current frame."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     return Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
 

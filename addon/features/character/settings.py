@@ -1,4 +1,4 @@
-"""The parts of a character, and what setting it up added to them."""
+"""The parts of a character, and the data that setting it up added to them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FabrikPart(bpy.types.PropertyGroup):
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):
-    """A character: its parts, and what else setting it up added."""
+    """A character: its parts, and the other data that setting it up added."""
 
     parts: ItemList[FabrikPart] = defined(
         "Parts",

@@ -64,7 +64,7 @@ class Controlled(NamedTuple):
 
 
 def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list[Controlled]:
-    """Return what constraints of an armature pose, and their controls."""
+    """Return the bones that constraints of an armature pose, and their controls."""
     chains = {chain.item: chain for chain in chains_in(armature)}
     rig, items = skeleton_of(armature), settings(armature).constraints
     parts: list[Controlled] = []

@@ -33,7 +33,7 @@ def count_of(jobs: int) -> int:
     """Return the number of processes that ``--jobs`` requests; 0 means one per processor.
 
     Raises:
-        ProblemError: If it is negative, or Blender can't be started.
+        ProblemError: If the number is negative, or Blender can't be started.
     """
     if jobs < 0:
         raise ProblemError("--jobs can't be negative: use 0 for one job for each processor")

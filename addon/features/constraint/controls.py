@@ -123,7 +123,7 @@ def _moves_by_key(context: bpy.types.Context) -> bool:
 
 
 def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
-    """Leave the key to Blender unless it would move the IK control of a selected bone.
+    """Return why to leave a key to Blender; empty if it moves a selected bone's IK control.
 
     A move that was just made can be adjusted in the redo panel, even though its control is then
     selected.
@@ -137,7 +137,7 @@ def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
 
 
 def _turn_refusal(context: bpy.types.Context) -> str:
-    """Leave the key to Blender unless a control would rotate."""
+    """Return why to leave a key to Blender; empty if a control would rotate."""
     return _take_refusal(context, turns=True)
 
 

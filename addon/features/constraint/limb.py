@@ -259,14 +259,14 @@ def _refuse(armature: bpy.types.Object) -> None:
     """Refuse an armature that can't be posed.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the armature is refused; the message says why.
     """
     if problem := linked_problem(armature) or rest_problem(armature):
         raise ProblemError(problem)
 
 
 def _new_bones(armature: bpy.types.Object) -> list[Handle]:
-    """Return the target bones of the active constraint, the first new one, and of later ones."""
+    """Return the target bones of new constraints, starting with the active one."""
     items: Any = settings(armature).constraints[settings(armature).active_index :]
     return [(item.target, item.subtarget) for item in items if item.subtarget]
 

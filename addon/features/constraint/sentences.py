@@ -90,7 +90,7 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
     Args:
         armature: The armature of the constraint.
         item: The constraint.
-        active: The armature's active bone in Pose Mode; empty without one.
+        active: The armature's active bone in Pose Mode; empty if there is none.
     """
     index = settings(armature).constraints.find(item.name)
     chain = _chain(armature, index)
@@ -110,7 +110,7 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
 
 
 def notes_of(context: bpy.types.Context, turns: bool = False) -> list[tuple[Any, str]]:
-    """Return notes on selected bones posed by constraints, each with what to move.
+    """Return notes on selected bones posed by constraints, each naming the control to move.
 
     Each note has a position in world space.
 
@@ -133,7 +133,7 @@ def notes_of(context: bpy.types.Context, turns: bool = False) -> list[tuple[Any,
 
 
 def _moving(chain: ChainPlan, bone: str) -> str:
-    """Return a sentence that says what moves a bone of a chain."""
+    """Return a sentence that names the control that moves a bone of a chain."""
     ob, name = control_of(chain, bone)
     return walk_problem(chain) or msg(
         "“{bone}” is posed by IK: move its control “{control}”",
@@ -143,7 +143,7 @@ def _moving(chain: ChainPlan, bone: str) -> str:
 
 
 def _ignored(armature: bpy.types.Object, bone: str) -> str:
-    """Return a sentence if a bone is the target of a leg that walks; else an empty string."""
+    """Return a sentence if a bone is the target of a leg that walks; otherwise an empty string."""
     plan, index = known(), skeleton_of(armature).index.get(bone, -1)
     for chain in plan.chains if plan else ():
         target = chain.target

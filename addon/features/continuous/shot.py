@@ -56,7 +56,7 @@ def unpacked(blob: bytes) -> list[StoredPose]:
     """Return the poses of all frames from bytes.
 
     Raises:
-        ValueError: If they are damaged.
+        ValueError: If the bytes are damaged.
     """
     (count,), _, numbers = FORM.unpacked(blob)
     stride = 3 + 4 * count

@@ -1,4 +1,4 @@
-"""Simulating a shot: the problems of all frames are collected, then solved together."""
+"""Simulating a shot: the inputs of all frames are collected, then solved together."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ShotSimulation:
         self._bones = len(unit.bones)
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Collect the problem of a frame, or None if the constraint can't be solved there."""
+        """Collect the input of a frame, or None if the constraint can't be solved there."""
         unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
@@ -149,7 +149,7 @@ def _is_continuous(unit: ShotUnit, item: int) -> bool:
 
 
 def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
-    """Return the problem of a frame; None if the constraints can't be solved at that frame."""
+    """Return the solve input of a frame; None if the constraints can't be solved there."""
     pose, run = solved.poses[unit.rig.uid], present_runs().unit(unit)
     try:
         if isinstance(run, TreeUnit):

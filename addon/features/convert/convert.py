@@ -72,7 +72,7 @@ def convert_from_blender(
         bones: Names of the bones whose constraints to convert; None for all.
 
     Raises:
-        ProblemError: If none can be converted; nothing is changed.
+        ProblemError: If no constraint can be converted; nothing is changed.
     """
     posed = pose_bones(armature)
     native_refs = [
@@ -132,7 +132,8 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
         Notes on settings without an equivalent.
 
     Raises:
-        ProblemError: If it would be invalid or invalidate another; nothing is changed.
+        ProblemError: If the new constraint would be invalid or invalidate another; nothing is
+            changed.
     """
     refuse_native(bone, con)
     earlier_problems = editing.problems(with_lag=True)
@@ -170,10 +171,10 @@ def _own_link(bone: Any, con: Any, item: Any) -> Replacement:
 def _convertible(
     armature: bpy.types.Object, indices: Collection[int], notes: list[str]
 ) -> list[int]:
-    """Return the constraints that can be converted, and note why others can't.
+    """Return the constraints that can be converted, and add notes on why others can't.
 
     Raises:
-        ProblemError: If none can.
+        ProblemError: If no constraint can be converted.
     """
     bones, items = pose_bones(armature), settings(armature).constraints
     chosen: list[int] = []
@@ -197,7 +198,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
         indices: Indices of the constraints; at least one.
 
     Raises:
-        ProblemError: If none can be converted; nothing is changed.
+        ProblemError: If no constraint can be converted; nothing is changed.
     """
     bones, items = pose_bones(armature), settings(armature).constraints
     original_pose = evaluated_pose(armature)

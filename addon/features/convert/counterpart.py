@@ -84,7 +84,7 @@ def refuse_native(bone: Any, con: Any) -> None:
     """Refuse a native IK constraint that can't be converted.
 
     Raises:
-        ProblemError: If it can't be converted.
+        ProblemError: If the constraint can't be converted.
     """
     name = msg("“{constraint}” of “{bone}”", constraint=con.name, bone=bone.name)
     if bone.id_data.override_library is not None and con.is_override_data:
@@ -229,7 +229,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     """Refuse a constraint of ours that can't be converted.
 
     Raises:
-        ProblemError: If it can't be converted.
+        ProblemError: If the constraint can't be converted.
     """
     name = msg("“{constraint}”", constraint=item.name)
     if bone is None:

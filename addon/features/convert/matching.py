@@ -73,12 +73,12 @@ class Replacement:
 
     @property
     def has_pole(self) -> bool:
-        """Whether the chain faces a pole."""
+        """Whether the chain of the new constraint faces a pole."""
         return self.constraint.pole_target is not None
 
     @property
     def is_full(self) -> bool:
-        """Whether it is on with full influence."""
+        """Whether the new constraint is on with full influence."""
         return self.is_on and self.constraint.influence == 1.0
 
 

@@ -53,7 +53,7 @@ class ChainDrag:
         """Start dragging the tail of the last bone; each bone is the parent of the next.
 
         Raises:
-            ProblemError: If they can't be posed.
+            ProblemError: If the bones can't be posed.
         """
         rig = self.rig = skeleton_of(armature)
         self.object, self.bones = armature, bones
@@ -129,7 +129,7 @@ class ChainDrag:
         """Drag the tail in world space, relative to the start of the drag.
 
         Raises:
-            ProblemError: If it overflows.
+            ProblemError: If the movement overflows.
         """
         if displacement == ORIGIN:
             self.cancel()
@@ -159,7 +159,8 @@ class ChainDrag:
 
         Args:
             other: The other drag, which has moved.
-            pairs: By bone of the other drag: this bone, and the reflection to its rest axes.
+            pairs: For each bone of the other drag: this drag's bone, and the reflection to its rest
+                axes.
             turned: Returns a bone's rotation from the reflection, the start rotations of the other
                 bone and of this bone, and the other bone's rotation.
         """
@@ -173,7 +174,7 @@ class ChainDrag:
         """Keep the pose, and key it if auto-keying is on; return an empty note.
 
         Raises:
-            ProblemError: If it couldn't be keyed; the pose is kept.
+            ProblemError: If the pose couldn't be keyed; it is kept.
         """
         for bone, rotation in self._rotations.items():
             if not rotation.is_fixed:

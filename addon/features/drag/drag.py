@@ -71,7 +71,7 @@ def begin(
         whole_body: Whether the whole body follows, where it can.
 
     Raises:
-        ProblemError: If it can't be dragged.
+        ProblemError: If the bone can't be dragged.
     """
     if problem := linked_problem(armature) or rest_problem(armature):
         raise ProblemError(problem)
@@ -148,7 +148,7 @@ class _Dragged:
             is_sided: Whether bones in the middle stay, because they belong to both sides.
 
         Raises:
-            ProblemError: If it can't be dragged.
+            ProblemError: If the bone can't be dragged.
         """
         rig, chain = skeleton_of(self._armature), self._chain
         if self._is_control:
@@ -180,7 +180,7 @@ def _problem(chain: ChainPlan) -> str:
 def _controls(rig: Skeleton, bones: Collection[int]) -> dict[int, ChainPlan | None]:
     """Return the bones that are moved as targets or poles, not as joints of a body.
 
-    Each has the first working constraint that targets it; None without one.
+    Each has the first working constraint that targets it, or None if there is none.
     """
     controls: dict[int, ChainPlan | None] = {}
     for chain in planner.current().chains:

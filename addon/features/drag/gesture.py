@@ -102,7 +102,7 @@ class Gesture:
         """Apply the displacement from mouse and keys.
 
         Raises:
-            ProblemError: If it can't be applied.
+            ProblemError: If the displacement can't be applied.
         """
         axes = self._axes()
         displacement = self._typed.displacement(axes, self._free())
@@ -119,7 +119,7 @@ class Gesture:
         """Let the drag settle if it hasn't moved since the last tick.
 
         Raises:
-            ProblemError: If it can't.
+            ProblemError: If the drag fails.
         """
         if isinstance(self.dragged, FollowingDrag) and not self._is_moving:
             self.dragged.settle()

@@ -58,7 +58,7 @@ class TargetDrag:
             target: The target or pole.
 
         Raises:
-            ProblemError: If it can't be moved.
+            ProblemError: If the target or pole can't be moved.
         """
         self._chain, self._target = chain, target
         self._owner: Any = owner_of(target)
@@ -134,7 +134,7 @@ class TargetDrag:
             Why the tip didn't follow, for the user; empty if it did.
 
         Raises:
-            ProblemError: If it couldn't be keyed; the target stays moved.
+            ProblemError: If the target couldn't be keyed; it stays moved.
         """
         frame = place_of(bpy.context.evaluated_depsgraph_get(), self._target)
         missed = length(sub(frame[1], add(self._frame[1], self._motion)))

@@ -79,7 +79,7 @@ class FkGoal(NamedTuple):
 
 
 def _softness(chain: ChainPlan) -> float:
-    """Return the softness to make up for by moving the target away; 0 if Stretch does that."""
+    """Return the softness that the target's distance must make up for; 0 if Stretch does."""
     item = settings(chain.rig.object).constraints[chain.item]
     return 0.0 if chain.stretches else within_limits(item, "softness")
 
@@ -170,7 +170,7 @@ def _target_goal(
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
-    """Return how far beyond full reach a straight chain's target must be, as a fraction of it.
+    """Return the distance of a straight chain's target beyond full reach, as a fraction of it.
 
     If it were closer, the chain would bend by the square root of the rounding error.
 

@@ -77,7 +77,7 @@ class Spanning(Working):
                 solved pose.
 
         Raises:
-            ProblemError: If none can be snapped; nothing is changed.
+            ProblemError: If no constraint can be snapped; nothing is changed.
         """
         armature = active_armature(context)
         manager = context.window_manager

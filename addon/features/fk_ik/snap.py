@@ -48,9 +48,9 @@ class SnapResult(NamedTuple):
 
     Attributes:
         difference: Largest distance between the two poses, in world space.
-        problem: Why they differ and how to fix it; empty if they don't.
+        problem: Why the poses differ and how to fix it; empty if they don't.
         left_out: Names of skipped constraints, which can't be snapped.
-        reason: Why the first of them can't; empty if none are skipped.
+        reason: Why the first of them can't be snapped; empty if none are skipped.
         yielding: Names of constraints that ground contact or a walk gradually takes over.
         taken_over: The frame at which the ground or the walk has taken over.
     """
@@ -103,8 +103,8 @@ def snap_possible(
         span: The frames.
 
     Raises:
-        ProblemError: If none can be snapped, or for a reason that affects all of them; nothing
-            is changed.
+        ProblemError: If no constraint can be snapped, or for a reason that affects all of them;
+            nothing is changed.
     """
     remaining, skipped, reason = list(indices), list[str](), ""
     while True:

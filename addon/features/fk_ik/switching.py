@@ -89,7 +89,7 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
     """Return the constraints that can be switched in both directions.
 
     Raises:
-        ProblemError: If no constraint can.
+        ProblemError: If there is no such constraint.
     """
     switchable = [i for i in indices if reaches(items[i].solver)]
     if not switchable:
@@ -104,9 +104,9 @@ def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list
 def _animated(
     armature: bpy.types.Object, item: FabrikConstraint, is_in_ik: bool
 ) -> tuple[bpy.types.Object, str]:
-    """Return the object and bone that animate a limb.
+    """Return the object and bone with which to animate a limb.
 
-    If the rig hides the joint of a hand or foot, it is the control at that joint.
+    If the rig hides the joint of a hand or foot, the bone is the control at that joint.
     """
     if is_in_ik and item.target is not None:
         return item.target, item.subtarget

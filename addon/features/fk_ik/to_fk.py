@@ -92,8 +92,8 @@ class SnapControl:
 
         Args:
             point: The target, pole or other control.
-            turns: Whether its rotation is written.
-            moves: Whether its location is written.
+            turns: Whether the control's rotation is written.
+            moves: Whether the control's location is written.
         """
         self.point = point
         self.names = channels_of(point, turns)[not moves :]
@@ -163,7 +163,7 @@ class Snap:
 
         Raises:
             ProblemError: If the constraints can't be snapped.
-            UnsnappableError: If only a single constraint can't.
+            UnsnappableError: If only a single constraint can't be snapped.
         """
         self.chains = snappable_chains(armature, indices, span)
         for chain in self.chains:
@@ -206,7 +206,7 @@ class Snap:
             used_targets: The targets of previous chains; this target is added.
 
         Raises:
-            UnsnappableError: If it can't be moved.
+            UnsnappableError: If the target can't be moved.
         """
         target = chain.target
         assert target is not None
@@ -257,7 +257,7 @@ class Snap:
         """Return a chain's other controls, which are only rotated.
 
         Raises:
-            UnsnappableError: If one of them can't be rotated.
+            UnsnappableError: If a control can't be rotated.
         """
         with concerning(chain):
             for point in chain.controls:
@@ -287,7 +287,7 @@ class Snap:
         The poses of `others` follow it.
 
         Raises:
-            ProblemError: If this doesn't converge.
+            ProblemError: If the solved pose doesn't converge to the FK pose.
         """
         self._placed = {placement.chain.item for placement in placed_among(self.chains)}
         if not self.layers:
@@ -324,7 +324,7 @@ class Snap:
         """Collect the constraints that ground contact or a walk keeps away from their FK pose.
 
         Raises:
-            UnsnappableError: If there is such a constraint, and several frames.
+            UnsnappableError: If there is such a constraint while several frames are snapped.
         """
         if not self._placed:
             return
@@ -445,7 +445,7 @@ def snap_to_fk(
         still: Bones of the armature to leave in place even if they are targets.
 
     Raises:
-        ProblemError: If they can't be snapped; nothing is changed.
+        ProblemError: If a constraint can't be snapped; nothing is changed.
     """
     snap = Snap(armature, indices, span, still)
     fk_before = fk_values(armature, snap.channels)
@@ -484,7 +484,7 @@ def _why_soft(chain: ChainPlan, softness: float) -> str:
 
 
 def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
-    """Key the influence of constraints; return the frame at which yielding ones are taken over."""
+    """Key the influence of constraints; return the frame at which takeovers end, or else 0."""
     yielding, last = [chain.item for chain in snap.yielding], 0.0
     for index in indices:
         if index in yielding:

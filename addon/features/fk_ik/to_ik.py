@@ -72,7 +72,7 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         span: The frames. A switch disables the constraints at these frames only.
 
     Raises:
-        ProblemError: If they can't be snapped; nothing is changed.
+        ProblemError: If a constraint can't be snapped; nothing is changed.
     """
     chains = snappable_chains(armature, indices, span)
     for chain in chains:

@@ -247,7 +247,8 @@ def _control(chain: ChainPlan, bone: int) -> Point:
     """Return a control of a foot roll.
 
     Raises:
-        ProblemError: If it isn't a child of the target, so that its channels aren't relative to it.
+        ProblemError: If the control isn't a child of the target, as then its channels aren't
+            relative to the target.
     """
     rig, target = chain.rig, cast(Point, chain.target)
     if rig.parents[bone] != target.bone:

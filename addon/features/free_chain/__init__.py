@@ -1,4 +1,4 @@
-"""Free chains: the head follows the target and drags the rest behind it."""
+"""Free chains: the head follows the target and drags the other bones behind it."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import group

@@ -166,7 +166,7 @@ def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> Ca
     """Return the cached trail, renewed if the simulation has changed.
 
     Raises:
-        ProblemError: If it doesn't match the chain or the frames.
+        ProblemError: If the simulation doesn't match the chain or the frames.
     """
     key = (session_uid(chain.rig.object), chain.item)
     source = (is_on_path, simulation.start, simulation.blob)

@@ -43,7 +43,7 @@ class WalkingBone(PrePassBone):
     sampler: WalkSampler = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Mark it as time-dependent."""
+        """Mark the bone as time-dependent."""
         super().__post_init__()
         self.is_timed = True
 
@@ -52,7 +52,7 @@ class WalkingBone(PrePassBone):
         return [self.sampler.plan.path]
 
     def needs(self) -> list[Point]:
-        """Return no points besides its parent."""
+        """Return no points, because the bone needs only its parent."""
         return []
 
     def _walk_at(self, snapshot: Snapshot) -> WalkSample | None:

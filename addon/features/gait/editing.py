@@ -41,7 +41,7 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
-    """Return a walk's problem when last resolved; empty if it has none."""
+    """Return the problem that a walk had when last resolved; empty if it had none."""
     plans = plans_of(armature)
     return plans[index].problem if index < len(plans) else ""
 
@@ -161,7 +161,7 @@ def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str
 
 
 def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
-    """Return a sentence about other bones on the ground; else empty."""
+    """Return a sentence about other bones on the ground; otherwise an empty string."""
     walking = {rig.names[i] for i in rig.below({rig.index[leg.bones[0]] for leg in legs})}
     ends = [body.names[i] for i in body.anatomy.standing]
     if not (standing := [name for name in ends if name not in walking]):
@@ -214,7 +214,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
 
 
 def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
-    """Return the closest bone above the body that can move; -1 without one."""
+    """Return the closest bone above the body that can move, or -1 if there is none."""
     carriers = body.carriers_of([leg.bones[0] for leg in legs])
     shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
@@ -286,7 +286,7 @@ def remove_gait(armature: bpy.types.Object, index: int) -> None:
     """Remove a walk and its animation; its legs reach for their targets again.
 
     Raises:
-        ProblemError: If it comes from the library of an override.
+        ProblemError: If the walk comes from the library of an override.
     """
     editing.remove_from(armature, "gaits", "active_gait", index)
 

@@ -81,7 +81,7 @@ class GaitPlan:
         body: The bone that carries the legs; -1 if the armature object does.
         axes: The right, forward and up axes of the body, in armature space.
         head: The rest position of the body, in armature space.
-        rest: The body bone's rest axes; None without one.
+        rest: The body bone's rest axes, or None if there is none.
         legs: Its legs.
         spine: The bones after the body up to the last that carries legs, each with the fraction of
             their length up to its tail.
@@ -118,7 +118,7 @@ class GaitPlan:
 
     @property
     def path(self) -> str:
-        """The property path of its settings, from the armature object."""
+        """The property path of the walk's settings, from the armature object."""
         return f"fabrik.gaits[{self.index}]"
 
     @property
@@ -128,7 +128,7 @@ class GaitPlan:
 
     @property
     def groups(self) -> list[int]:
-        """The groups of its legs."""
+        """The groups of the walk's legs."""
         return [leg.group for leg in self.legs]
 
     def body_frame(self, world: Frame, bone: Frame | None) -> Frame:
@@ -136,10 +136,10 @@ class GaitPlan:
 
         Args:
             world: The armature's frame.
-            bone: The body bone's frame, in armature space; None without one.
+            bone: The body bone's frame, in armature space, or None if there is none.
 
         Raises:
-            ProblemError: If it has zero scale.
+            ProblemError: If the armature or the bone has zero scale.
         """
         axes, origin = world[0], world[1]
         if bone is not None and self.rest is not None:

@@ -99,7 +99,7 @@ def written(
 
 
 def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[GroundAnchor | None]:
-    """Return the anchors that were `written`; None if the object no longer exists."""
+    """Return the anchors that were `written`; None for objects that no longer exist."""
     entries = [CORNERED.fullmatch(name) for name in names]
     named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
     resolved = resolve_ground(named, grounds)

@@ -65,7 +65,7 @@ def _steps_message(
 
 
 def _wrong_steps(steps: Sequence[Footfall], hanging: Sequence[Footfall]) -> str:
-    """Return a sentence about steps without ground or with too little time; else empty."""
+    """Return a sentence about steps without ground or with too little time; otherwise empty."""
     if hanging:
         first = min(fall.lift for fall in hanging)
         return msg(

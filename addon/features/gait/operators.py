@@ -150,7 +150,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         return joined(". ", [self._added or "", text])
 
     def escaped(self) -> Outcome:
-        """Keep the walk, which is an undo step."""
+        """Keep the walk: adding it was finished before Escape."""
         super().escaped()
         return {"FINISHED"}
 
@@ -369,7 +369,7 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
 
 
 class FABRIK_PT_gait(SidebarPanel, bpy.types.Panel):
-    """The walks, in the 3D view."""
+    """The panel of walks, in the sidebar of the 3D Viewport."""
 
     bl_label = "Walking"
 

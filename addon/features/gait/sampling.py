@@ -78,7 +78,7 @@ class WalkSampler:
     """Samples a simulated walk for its body and legs, once per snapshot."""
 
     def __init__(self, plan: GaitPlan) -> None:
-        """Take a walk without a problem."""
+        """Set the walk, which has no problem."""
         self.plan = plan
         self._at: ReferenceType[Snapshot] | None = None
         self._sampled: WalkSample | str = ""
@@ -169,16 +169,16 @@ class WalkGoal:
 
     @property
     def is_known_ahead(self) -> bool:
-        """Never: the goal can't be read before an evaluation."""
+        """False, because the goal can't be read before an evaluation."""
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return None, because it can't be read ahead."""
+        """Return None, because the goal can't be read ahead."""
         return None
 
     @property
     def replaces_target(self) -> bool:
-        """Whether the walk alone moves the foot."""
+        """Whether the foot is moved by the walk alone."""
         return self.sampler.is_in_full
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:

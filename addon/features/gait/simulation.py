@@ -42,7 +42,7 @@ class WalkSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a walk of an armature; `start` reports its problems."""
+        """Set a walk of an armature; `start` reports its problems."""
         self.owner = f"fabrik.gaits[{index}]"
         self._armature = armature
         self._index = index

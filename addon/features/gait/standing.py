@@ -51,8 +51,8 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stan
         legs: Its legs.
 
     Raises:
-        ProblemError: If only the animation stands, and a leg has no foot. The tail of a last bone
-            is a guess, so the leg's contact with the ground is unknown.
+        ProblemError: If the character stands only in its animation, and a leg has no foot. The tail
+            of a last bone is a guess, so the leg's contact with the ground is unknown.
     """
     if body.frame is None:
         return Stand()

@@ -50,7 +50,7 @@ SAME = 1e-6
 
 
 class ContactTrack:
-    """A foot's track, and what follows from it.
+    """A foot's track, its contacts, and the heights at which it stands.
 
     Attributes:
         track: The track.
@@ -58,8 +58,8 @@ class ContactTrack:
         kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
         extents: Frames of heel strike and toe-off of each contact, counted like ``contacts``.
         grounds: The objects that the track names; None for deleted ones.
-        used: The indices of those that were ever below the foot.
-        has_ground: Whether any of them was.
+        used: The indices of the objects that were ever below the foot.
+        has_ground: Whether an object was ever below the foot.
         drifts: For each contact, how far the floor is above its lowest height.
         level: The height above the armature's origin at which the foot or its knee stands; None if
             unknown.

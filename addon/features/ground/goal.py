@@ -103,7 +103,7 @@ class GroundGoal:
 
     @property
     def replaces_target(self) -> bool:
-        """Whether the goal ignores the target. No: it is the target's goal, moved to the ground."""
+        """False, because the goal is that of the target, moved to the ground."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""The body above feet on the ground: it is lifted and pitched until all feet reach."""
+"""The body above feet on the ground: it is lifted and pitched until all feet reach the ground."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ALONE = msg(
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that moves to let all feet reach.
+    """A bone that moves to let all feet reach the ground.
 
     Its path is kept until the footholds change.
     """
@@ -75,15 +75,15 @@ class Hip(PrePassBone):
         return _ends(self.rig, [leg for leg in self.chains if not leg.problem])
 
     def groups(self) -> list[str]:
-        """Return the paths of its legs' ground settings."""
+        """Return the paths of the ground settings of the hip's legs."""
         return [owner_path(leg.item, "ground") for leg in self.chains]
 
     def needs(self) -> list[Point]:
-        """Return the targets of its legs."""
+        """Return the targets of the hip's legs."""
         return [point for leg in self.chains if (point := leg.aimed_at()) is not None]
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
-        """Return its translation; None if it doesn't move."""
+        """Return how the hip moves; None if it doesn't move."""
         aims = {leg: self._aim(snapshot, leg) for leg in self.chains if not leg.problem}
         working = [leg for leg, aim in aims.items() if aim is not None]
         if not working:
@@ -100,7 +100,7 @@ class Hip(PrePassBone):
         return self.inputs(snapshot, move)
 
     def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
-        """Return its movement if the feet are known ahead."""
+        """Return the movement of the hip if the feet are known ahead."""
         leg, feet = next(iter(stances.items()))
         options = ground_settings(snapshot.item(leg))
         limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach)
@@ -114,7 +114,7 @@ class Hip(PrePassBone):
     def _unforeseen(
         self, snapshot: Snapshot, aims: Mapping[ChainPlan, Aim | None], stances: Stances | None
     ) -> BodyMove:
-        """Return its movement for the ground that is below the feet right now."""
+        """Return the movement of the hip for the ground that is below the feet at this moment."""
         working = {leg: aim for leg, aim in aims.items() if aim is not None}
         first = next(iter(working))
         options = ground_settings(snapshot.item(first))
@@ -127,7 +127,7 @@ class Hip(PrePassBone):
         return BodyMove(scaled(probe.up, lift))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return its location and rotation.
+        """Return the location and rotation of the hip.
 
         Raises:
             ProblemError: If the armature has zero scale.
@@ -340,7 +340,7 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
     """Reject a hip that can't move for a leg.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the hip can't move; the message says why.
     """
     refuse_connected(rig, bone, msg("choose another hip"))
     target = chain.target

@@ -125,8 +125,9 @@ class Knees:
     def _fall(self, time: float, leg: Vec) -> float:
         """Return how far an ankle has to be lowered so that its leg folds no farther.
 
-        A foot kicked above its hip joint is closest to it when level with it. It is lowered to that
-        level before it gets too close, starting while the leg is as long as animated.
+        A foot kicked above its hip joint is closest to the joint when level with it. The foot is
+        lowered to that level before it gets too close, gradually as its horizontal distance falls
+        below the leg's animated length.
 
         Args:
             time: The frame.

@@ -70,7 +70,7 @@ class TrackRecorder:
     moments = None
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take the constraint at an index of an armature."""
+        """Set the armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "ground")
         self._armature = armature
         self._index = index

@@ -190,8 +190,8 @@ class FootClip:
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
         """Return the mean of axes around a time, over this many strides within the clip.
 
-        Near an end of the clip, they are the nearest whole ones: overextended at its end, a knee
-        would turn backward.
+        Near an end of the clip, the nearest whole strides are used. A knee that is overextended at
+        the end would otherwise turn backward.
         """
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED * rate))
@@ -212,7 +212,7 @@ class FootClip:
         return ORIGIN
 
     def _flexion(self, frame: int) -> Vec | None:
-        """Return the bend axis at a frame, as long as the knee's offset; None outside the clip."""
+        """Return the knee's bend axis times the knee's offset; None outside the clip."""
         if not self.first <= frame <= self.last:
             return None
         sample = self.contact_track.track.samples[frame]
@@ -256,7 +256,7 @@ class Stances:
     """
 
     def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
-        """Take the foot on the animation's floor, and the current ground."""
+        """Set the foot on the animation's floor, and the current ground."""
         self.clip = clip
         self.start = clip.contact_track.track.start
         self.probe = probe
@@ -449,7 +449,7 @@ class Stances:
 
     @property
     def _stride(self) -> int:
-        """Number of frames between the ground samples of such a foot."""
+        """Number of frames between the ground samples of a foot that never stands."""
         return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
 
     def _beyond(self, frame: int) -> GroundOffset | None:

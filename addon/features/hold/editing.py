@@ -150,15 +150,16 @@ def hold(
         several: The bones or objects.
         holder: Their holder.
         frame: The frame.
-        is_moved: Whether their own animation moves them relative to the holder. None enables it for
-            those that don't move from that frame on: keys added later are meant to be relative to
-            the holder. Existing keys, such as a capture's, were made without it.
+        is_moved: Whether their own animation moves them relative to the holder. None: only for
+            those whose animation doesn't move them from that frame on, because keys added later are
+            meant to be relative to the holder. Existing keys, such as a capture's, were made
+            without it.
 
     Returns:
         Whether their own animation applies to all of them.
 
     Raises:
-        ProblemError: If any of them can't be held; nothing is changed.
+        ProblemError: If a bone or object can't be held; nothing is changed.
     """
     for held in several:
         _refuse(held, holder)
@@ -242,7 +243,7 @@ def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
         frames: Frames to blend back to their own animation; 0 to continue from where they are.
 
     Raises:
-        ProblemError: If any of them isn't held there; nothing is changed.
+        ProblemError: If a bone or object isn't held at that frame; nothing is changed.
     """
     released: list[tuple[bpy.types.Object, int]] = []
     for held in several:
@@ -340,7 +341,7 @@ def _refuse_placed(several: Sequence[Held]) -> None:
 
 
 def _is_of(chain: ChainPlan, several: Sequence[Held]) -> bool:
-    """Return whether a chain is on, and its target is one of these."""
+    """Return whether a chain is on, and its target is among some held bones or objects."""
     return chain.target is not None and is_on(chain) and _held_of(chain.target) in several
 
 
@@ -393,7 +394,7 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
     """Refuse a hold if an item would then hold itself.
 
     Raises:
-        ProblemError: If it would.
+        ProblemError: If there is such an item.
     """
     if holder.object is not None and planner.current().sequences.at(frame).refused:
         names = ", ".join([held.name for held in several])

@@ -35,7 +35,7 @@ def owner_of(index: int) -> str:
 
 
 def curve_of(armature: bpy.types.Object, index: int) -> Any | None:
-    """Return the F-curve of a hold's events; None without one that applies."""
+    """Return the F-curve of a hold's events, or None if there is none that applies."""
     curves = animation.active_curves(armature, f"{owner_of(index)}.{CHANNEL}")
     return curves.get(0)
 

@@ -192,7 +192,7 @@ class HeldBone(PrePassBone):
     is_blended: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Let it be moved as well as rotated, and follow all its holders."""
+        """Let the bone be moved as well as rotated, and follow all its holders."""
         super().__post_init__()
         self.more = [self.rig.slot(LOCATION, self.bone)]
         self.is_timed = True
@@ -203,19 +203,19 @@ class HeldBone(PrePassBone):
         self.watched = [*dict.fromkeys((*holding, *self.channels_of()))]
 
     def groups(self) -> list[str]:
-        """Return the paths of its hold and of the hold that stores the records."""
+        """Return the paths of the bone's hold and of the hold that stores the records."""
         return [*dict.fromkeys((OWNER, owner_of(self.index)))]
 
     def needs(self) -> list[Point]:
-        """Return no points besides its parent, whatever its state."""
+        """Return no points, because the bone needs only its parent in any state."""
         return []
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the object it carries, if that object's channels are ever ignored."""
+        """Return the object that the bone carries, if that object's channels are ever ignored."""
         return () if self.prop is None else (self.prop,)
 
     def state_at(self, time: float) -> int:
-        """Return its state at a frame: its holder, and the previous one while blending."""
+        """Return the bone's state at a frame: its holder, and the previous one while blending."""
         record = self._record_at(time)
         if not (self.is_blended and self._blends(record, time)):
             return record.holder
@@ -386,7 +386,7 @@ def _holding(hold: FabrikHold, holder: FabrikHolder) -> Point | None:
 def _placed_share(
     target: Point | None, records_of: dict[bpy.types.Object, Records]
 ) -> Callable[[float, float], float]:
-    """Return a function of frame: the weight of whatever else moves a target, as the ground does.
+    """Return a function of the frame: the weight of everything else that moves a target.
 
     The weight is 0 while the target is held. It blends over a quarter of a second on either side,
     so that nothing jumps if the target is elsewhere.

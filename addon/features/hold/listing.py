@@ -39,7 +39,7 @@ class ShownHold(NamedTuple):
     end: float | None
 
     def is_at(self, frame: float) -> bool:
-        """Return whether it holds at this frame."""
+        """Return whether the hold is in effect at a frame."""
         return self.start <= frame and (self.end is None or frame < self.end)
 
 

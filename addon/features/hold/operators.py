@@ -75,7 +75,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     A hand or foot without IK gets IK first.
 
     Raises:
-        ProblemError: If neither can be held.
+        ProblemError: If neither the target nor the bone can be held.
     """
     armature = cast(bpy.types.Object, bone.id_data)
     bone_hold = editing.find_hold(Held(armature, bone.name))
@@ -233,7 +233,7 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     """Return the active bone if others are selected, otherwise the selected object.
 
     Raises:
-        ProblemError: If it is ambiguous or nothing is selected.
+        ProblemError: If several objects or bones could be meant, or nothing is selected.
     """
     active, selected = _selected_bones(context)
     if active is None:
@@ -371,7 +371,7 @@ class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
 
 
 class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
-    """Bake what holds move to keys, and remove the holds."""
+    """Bake everything that holds move to keys, and remove the holds."""
 
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"

@@ -85,7 +85,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen holder.
 
         Raises:
-            ProblemError: If it doesn't exist.
+            ProblemError: If the holder doesn't exist.
         """
         if self.parent == "WORLD":
             return Holder()
@@ -121,7 +121,7 @@ def _controls(con: FabrikConstraint) -> list[Held]:
 
 
 def parent_name(held: Held, frame: float) -> str:
-    """Return the name of what a target or pole follows at a frame, as the panel shows it."""
+    """Return the name of the parent of a target or pole at a frame, as the panel shows it."""
     entry = editing.find_hold(held)
     number = 0 if entry is None else holder_at(events_of(*entry), frame)
     if entry is not None and number > 0:

@@ -36,8 +36,8 @@ class Recorded(NamedTuple):
         blend: How many frames the blend to that holder takes.
         previous: The number of the previous holder.
         left: The offset in the previous holder's space, as if it still held the bone.
-        is_fixed: Whether the bone's own channels are ignored from then on.
-        was_fixed: Whether they were ignored until then.
+        is_fixed: Whether the bone's own channels are ignored from the event on.
+        was_fixed: Whether they were ignored before the event.
     """
 
     frame: float
@@ -65,7 +65,7 @@ class Records:
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Take an armature."""
+        """Set the armature."""
         self._armature = armature
 
     def of(self, index: int) -> Sequence[Recorded]:

@@ -112,6 +112,6 @@ def blend_at(hold: FabrikHold, number: int) -> float:
 
 
 def holds_signature(fabrik: FabrikSettings) -> object:
-    """Return what the plan uses of the holds, for changes that Blender doesn't report."""
+    """Return the values that the plan uses of holds, to detect changes Blender doesn't report."""
     holds = cast(Any, fabrik).holds
     return [(hold.bone, len(hold.holders)) for hold in holds]

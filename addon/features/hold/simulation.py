@@ -31,7 +31,7 @@ class HoldSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Take an armature."""
+        """Set the armature."""
         self.owner = OWNER
         self._armature = armature
         self._kept: Kept = {}

@@ -68,7 +68,7 @@ def _unseen(hold: Any, numbers: Collection[int]) -> str:
 
 
 def _cycle(plan: Plan, held: Any, frame: float) -> str:
-    """Return why a hold is refused at a frame: it would hold itself. Empty if it isn't."""
+    """Return the message that a bone would hold itself at a frame; empty if it wouldn't."""
     if held not in plan.sequences.at(frame).refused:
         return ""
     point = held.states[held.state_at(frame)][-1]

@@ -15,7 +15,7 @@ from ...ui.registering import registering
 
 
 def shown_bone(context: bpy.types.Context) -> Any:
-    """Return the pose bone that the panels show; None without one."""
+    """Return the pose bone that the panels show, or None if there is none."""
     ob = context.object
     if ob is None or ob.type != "ARMATURE" or ob.pose is None or is_edited(ob):
         return None

@@ -67,7 +67,7 @@ class LayerOperator(Working):
         """Return the objects to work on.
 
         Raises:
-            ProblemError: If none is selected.
+            ProblemError: If no object is selected.
         """
         selected = [ob for ob in objects if not self.only_selected or ob.select_get()]
         if objects and not selected:

@@ -93,7 +93,7 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
     Bones of facial skin aren't eyes, although rigs make them track each other.
 
     Raises:
-        ProblemError: With the bone to move.
+        ProblemError: If there are such bones; the message names the bone to move.
     """
     if not SKIN.isdisjoint(words_of(bone)):
         return

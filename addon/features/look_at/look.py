@@ -229,7 +229,7 @@ def _look_in(inputs: LookInput, to_armature: Frame) -> Look:
 
 
 def _explanation(chain: ChainInput, look: Look, posture: Posture) -> str:
-    """Explain why the gaze misses the target, and what to do about it."""
+    """Explain why the gaze misses the target, and how to fix it."""
     if posture.state == "OUT_OF_REACH":
         return msg(
             "The target is too close to the bone, or the bone has zero scale along an axis: move "
@@ -272,7 +272,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
 
 
 def _is_known_ahead(item: FabrikConstraint) -> bool:
-    """Return whether it looks at the current target position, not at past ones."""
+    """Return whether a look-at uses the current position of its target, not past ones."""
     return look_of(item).damping == 0.0
 
 

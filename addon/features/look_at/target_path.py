@@ -221,7 +221,7 @@ class _Tracer:
         """Refuse an object or a bone that is moved by anything but F-curves.
 
         Raises:
-            UntraceableError: With the reason.
+            UntraceableError: If there is anything else; the message names it.
         """
         for con in active_constraints(owner):
             raise UntraceableError(

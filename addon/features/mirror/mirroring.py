@@ -99,7 +99,7 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
     """Return the name of the bone on the other side.
 
     Raises:
-        ProblemError: If it doesn't exist.
+        ProblemError: If there is no such bone.
     """
     name = flipped(bone, pose_bones(armature))
     if name == bone:
@@ -121,7 +121,7 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
         Notes on what couldn't be mirrored.
 
     Raises:
-        ProblemError: If that bone doesn't exist, or joints can't be changed.
+        ProblemError: If the other bone doesn't exist, or joints can't be changed.
     """
     other = other_side(armature, bone)
     if problem := joints_problem(armature):
@@ -340,7 +340,7 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
     """Apply settings to the constraint with a name and tip bone, or add it.
 
     Raises:
-        ProblemError: If it wouldn't work. Nothing is changed.
+        ProblemError: If the constraint wouldn't work. Nothing is changed.
     """
     items = settings(armature).constraints
     existing = items.get(name)

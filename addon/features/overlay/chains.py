@@ -60,7 +60,7 @@ class ShownChain:
         tip: The point moved to the target: the tip, or for a look-at the point of its gaze at the
             target's distance.
         target: Goal of the tip; None if it has none, as for a wave or a walking foot.
-        pole: Location of the pole target; None without one.
+        pole: Location of the pole target, or None if there is none.
         elbow: The most bent joint; None if the chain can't bend, or has no pole target.
         shell: Reach of the active chain, if its target is out of reach or the reach is requested.
             None if its root may move, or if a motion poses it.

@@ -21,7 +21,7 @@ from ...editing.playing import go_to, updated
 
 
 class Traveler(NamedTuple):
-    """The bones of an armature that determine its travel.
+    """The bones of an armature that determine how it travels.
 
     Attributes:
         armature: The armature object.

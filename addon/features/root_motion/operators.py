@@ -151,7 +151,7 @@ def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
 
 
 class FABRIK_PT_root_motion(SidebarPanel, bpy.types.Panel):
-    """Root motion."""
+    """The panel for root motion."""
 
     bl_label = "Root Motion"
 

@@ -334,7 +334,7 @@ def _write(
 
 @contextmanager
 def _restored_on_error(channels: Sequence[ChannelKeys]) -> Iterator[None]:
-    """Restore channels after an error: those without F-curves would keep the played values."""
+    """Restore channels after an error, because those without F-curves keep their played values."""
     values_before = [list(getattr(channel.owner, channel.name)) for channel in channels]
     try:
         yield

@@ -56,7 +56,7 @@ def changed_channels(body: Traveler, recording: Recording, goals: Goals) -> list
     """Return the keys of the channels that must change.
 
     Raises:
-        ProblemError: If any of them can't be keyed.
+        ProblemError: If a channel can't be keyed.
     """
     rig = body.armature
     size = body.leg * recording.objects[0].median_scale

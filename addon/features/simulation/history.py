@@ -77,7 +77,7 @@ class Simulated(Protocol):
         """Start at the first visited frame, before `step` is called for it.
 
         Raises:
-            ProblemError: If it can't be simulated.
+            ProblemError: If the owner can't be simulated.
         """
         ...
 
@@ -102,7 +102,7 @@ class Repeatable(Simulated, Protocol):
         """Compute the result from the recording, and yield the progress from 0 to 1.
 
         Raises:
-            ProblemError: If it can't be simulated.
+            ProblemError: If the recording can't be simulated.
         """
         ...
 
@@ -233,7 +233,7 @@ def _own_range(armature: bpy.types.Object) -> tuple[int, int] | None:
 
 
 def is_short(armature: bpy.types.Object) -> bool:
-    """Return whether a simulation lacks frames of the scene; those it has stay valid."""
+    """Return whether a simulation lacks frames of the scene; its existing frames stay valid."""
     simulated = shown_range(armature)
     if simulated is None or not armature.is_editable or _own_range(armature) is not None:
         return False
@@ -276,7 +276,7 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
-    """Return whether an owner (without one: any part of the armature) is being simulated."""
+    """Return whether an owner is being simulated; if empty, whether any part of the armature is."""
     uid = session_uid(armature)
     return (uid, owner) in _running if owner else any(uid == busy for busy, _ in _running)
 
@@ -365,7 +365,7 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
     """Store a history; the caller discards the plan.
 
     Raises:
-        ProblemError: If it is too large.
+        ProblemError: If the history is too large.
     """
     if FORM.fields.size + len(history.blob) > codec.MOST:
         raise ProblemError(
@@ -505,7 +505,7 @@ def check_again() -> None:
 
 @on_invalidate
 def forget_all() -> None:
-    """Forget everything, after load or undo."""
+    """Discard all cached results, after loading a file or undo."""
     _decoded.clear()
     check_again()
     _notify()

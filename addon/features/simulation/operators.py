@@ -194,7 +194,7 @@ _edited = 0.0
 
 
 def _note_edit() -> None:
-    """Start the timer of Automatic, and what it repeats anew."""
+    """Restart the timer of Automatic, and the simulation that it repeats."""
     global _edited, _work
     _edited = perf_counter()
     _work = None
@@ -243,7 +243,7 @@ _playing = inf
 
 @on_load
 def _forget_file() -> None:
-    """Forget how long the previous file's frames took, and what was being repeated."""
+    """Forget the durations of the previous file's frames, and its repeated simulations."""
     global _playing, _repeating, _work, _has_status
     _playing = _repeating = inf
     _work, _has_status = None, False
@@ -284,7 +284,7 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
 
 
 def _set_status(message: Message | None) -> None:
-    """Show progress in the status bar; None gives back what others show there."""
+    """Show progress in the status bar; None restores the usual status bar."""
     global _has_status
     if message is not None:
         bpy.context.workspace.status_text_set(shown(message))
@@ -294,7 +294,7 @@ def _set_status(message: Message | None) -> None:
 
 
 class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):
-    """The panel in the sidebar of the 3D Viewport."""
+    """The panel for simulations, in the sidebar of the 3D Viewport."""
 
     bl_label = "Simulation"
     bl_options = set()

@@ -54,11 +54,11 @@ class _Run(NamedTuple):
     refused: list[str]
 
     def seen(self) -> tuple[int, int]:
-        """Return the first and last frame that it visits."""
+        """Return the first and last frame that the simulation visits."""
         return self.frames[0] - self.one.margin, self.frames[1] + self.one.margin
 
     def needed(self) -> Digest:
-        """Return the constraints and other settings that it depends on."""
+        """Return the constraints and other settings that the simulation depends on."""
         planner.current()
         return history.digest_of(self.armature, self.one, self.frames)
 
@@ -117,7 +117,7 @@ def simulate(
 def _staged(
     layer: bpy.types.ViewLayer, runs: list[_Run], armatures: list[bpy.types.Object]
 ) -> AbstractContextManager[None]:
-    """Evaluate only the armatures and what their simulations need; see `staged`."""
+    """Evaluate only the armatures and the objects that their simulations need; see `staged`."""
     needed = {ob for run in runs for ob in _objects(run.one)}
     showing = [run.one for run in runs if isinstance(run.one, history.Showing)]
     shown = dict.fromkeys([*armatures, *(ob for one in showing for ob in one.shown())])
@@ -186,7 +186,7 @@ def _passes(
 
 
 def _computed(runs: list[_Run]) -> Generator[float, None, None]:
-    """Compute the results of what was recorded, and yield the progress."""
+    """Compute the results of recorded runs, and yield the progress."""
     computed = [run.one for run in runs if isinstance(run.one, history.Repeatable)]
     for i, one in enumerate(computed):
         for done in one.compute():
@@ -194,7 +194,7 @@ def _computed(runs: list[_Run]) -> Generator[float, None, None]:
 
 
 def _keep(run: _Run, key: bytes) -> None:
-    """Store the result of a run, and what may be repeated."""
+    """Store the result of a run, and keep its recording if the run can be repeated."""
     history.write(run.armature, run.one.owner, History(*run.frames, run.one.result(), key))
     if isinstance(run.one, history.Repeatable):
         run.one.remember(run.frames)

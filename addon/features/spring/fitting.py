@@ -112,7 +112,7 @@ class FABRIK_OT_collider_remove(Working, bpy.types.Operator):
 
 
 def add_collider(armature: bpy.types.Object, bone: str, kind: str, group: str) -> None:
-    """Add a collider to a bone, fitted to the vertices it deforms, or if none, to its length."""
+    """Add a collider to a bone, fitted to the vertices it deforms, or else to its length."""
     rest = cast(Any, pose_bones(armature)[bone]).bone
     vertices = _vertices(armature, bone)
     size = rest.length

@@ -43,7 +43,7 @@ class _Strand(NamedTuple):
         chain_count: Its number of bones.
         use_tail: Whether it reaches to the tail of its last bone, not the head.
         along: The settings of each bone that moves, as VRM 1.0 names them.
-        center: The bone that is its center; empty without one.
+        center: The bone that is its center; empty if there is none.
         groups: The groups of colliders.
     """
 
@@ -56,7 +56,7 @@ class _Strand(NamedTuple):
 
 
 def _stored(block: Any) -> Stored:
-    """Return what the VRM add-on stores in a data-block or bone."""
+    """Return the properties that the VRM add-on stores in a data-block or bone."""
     # From Blender 5.0 on, registered properties are apart from custom ones.
     properties = getattr(block, "bl_system_properties_get", lambda: block)()
     return {} if properties is None else properties.get("vrm_addon_extension", {})
@@ -120,7 +120,7 @@ class _Bones:
         self._names = {_stored(bone).get("uuid", ""): bone.name for bone in bones}
 
     def name(self, node: Stored) -> str:
-        """Return the name of a bone; empty without one."""
+        """Return the name of a bone; empty if there is none."""
         uuid = node.get("bone_uuid", "")
         return self._names.get(uuid, "") if uuid else node.get("bone_name", "")
 
@@ -156,7 +156,7 @@ def _older(bones: _Bones, stored: Stored) -> Iterator[_Strand]:
 
 
 def _name_of(group: Stored) -> str:
-    """Return the name of a group of colliders. A spring lists them with commas between."""
+    """Return the name of a group of colliders, without commas, which separate names in a spring."""
     name: str = group.get("vrm_name") or group.get("name") or group.get("uuid", "")
     return name.replace(",", " ")
 

@@ -1,11 +1,11 @@
 """Strands with a pose or settings that weren't simulated, as while a bone or slider is dragged.
 
 A strand is shown as if the current pose were stored. A change to keyed channels blends in from the
-last key; without keys, the pose has always been that way. Whatever moves the strand is changed
-accordingly, and the last second is simulated again with the current settings. So the strand hangs,
-swings and collides as it later will. It depends only on the pose, the settings and the simulation,
-not on how the mouse got there, and costs the same at any number of frames. Nothing is stored:
-playing, rendering and baking show the stored result.
+last key; a change to other channels applies at all frames. With these changes and the current
+settings, the last second is simulated again. So the strand hangs, swings and collides as it will
+after the next full simulation. It depends only on the pose, the settings and the simulation, not on
+how the mouse got there, and costs the same at any number of frames. Nothing is stored: playing,
+rendering and baking show the stored result.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Change(NamedTuple):
     bones: ChainInput | None
 
     def carried(self, recorded: Recorded, share: float) -> Recorded:
-        """Return what moves a strand at any frame, with this fraction of the change applied."""
+        """Return everything that moves a strand at a frame, with part of the change applied."""
         moves = [_share(move, share) for move in self.moves]
         center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
         to_space = inverse(center)
@@ -139,13 +139,13 @@ def _simulated_on(
     key: float,
     still: Still,
 ) -> list[float]:
-    """Return the rotations after some frames.
+    """Return a strand's rotations after simulating some frames of a recording.
 
     Args:
         simulation: The strand.
-        recording: What moved it.
+        recording: The recorded inputs of the strand, and their result.
         frames: The indices of the first and last frame.
-        change: The change of its pose at the last frame, which comes in since a key.
+        change: The change of the pose at the last frame, which has blended in since a key.
         key: The index of the frame of the key; -inf if there is none.
         still: The settings.
     """
@@ -168,7 +168,7 @@ def _simulated_on(
 def _carried(
     recorded: list[Recorded], change: _Change | None, during: tuple[float, float]
 ) -> list[Recorded]:
-    """Return what moves a strand at some frames, with a change that comes in during some."""
+    """Return everything that moves a strand at some frames, with a change that blends in."""
     if change is None:
         return recorded
     key, last = during

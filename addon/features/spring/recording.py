@@ -124,7 +124,7 @@ def packed(strand: Strand) -> bytes:
 
 
 class Placement(NamedTuple):
-    """Where a collider is at a frame, whatever its settings.
+    """The location of a collider at a frame, independent of the collider's settings.
 
     Attributes:
         frame: The transform from its space to simulation space.
@@ -162,7 +162,7 @@ class Still(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What moves a strand at a frame, whatever its spring's settings.
+    """Everything that moves a strand at a frame, independent of the spring's settings.
 
     Attributes:
         values: The settings at the frame, without pointers.
@@ -239,7 +239,7 @@ class SpringSimulation:
     margin = BEYOND
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of its constraint."""
+        """Set the armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "spring")
         self._armature = armature
         self._index = index
@@ -283,7 +283,7 @@ class SpringSimulation:
         )
 
     def recall(self, frames: tuple[int, int]) -> bool:
-        """Use the recording; return whether playing the frames would record the same."""
+        """Use the recording; return whether playing the frames would give the same recording."""
         recording = _recordings.get((session_uid(self._armature), self.owner))
         if recording is None or recording.frames != frames:
             return False
@@ -303,7 +303,7 @@ class SpringSimulation:
         return history.digest_of(self._armature, moving, frames).key()
 
     def sources(self) -> list[Source]:
-        """Return the last bone, the center, the force fields, and what moves the colliders."""
+        """Return the last bone, the center, the force fields, and movers of the colliders."""
         chain = history.chain_of(self._armature, self._index)
         if chain is None:
             return []
@@ -648,7 +648,7 @@ def cuts_of(record: History, strand: StoredStrand) -> str:
 
 
 def problem_of(record: History, strand: StoredStrand) -> str:
-    """Return what is wrong with a simulated strand; empty if nothing is."""
+    """Return the problem of a simulated strand; empty if there is none."""
     if strand.penetration > CONFLICT * strand.size:
         return msg(
             "A joint is {depth:.3g} m deep in colliders at frame {frame}: move the colliders apart",
@@ -678,7 +678,7 @@ def _sharing(armature: bpy.types.Object) -> list[str]:
 
 
 def notes(armature: bpy.types.Object) -> list[str]:
-    """Return where strands start again, and what is wrong with them."""
+    """Return notes on the frames at which strands start again, and on the strands' problems."""
     texts = _sharing(armature)
     for i, item in enumerate(settings(armature).constraints):
         record = history.data(armature, history.owner_path(i, "spring"))

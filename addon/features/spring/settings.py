@@ -204,7 +204,7 @@ def colliders_of(armature: bpy.types.ID) -> ItemList[FabrikCollider]:
 
 
 def colliders_signature(fabrik: FabrikSettings) -> object:
-    """Return what the plan uses of the colliders, for changes that Blender doesn't report."""
+    """Return the collider values that the plan uses, to detect changes Blender doesn't report."""
     return [(collider.bone, collider.group) for collider in cast(Any, fabrik).colliders]
 
 

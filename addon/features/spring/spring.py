@@ -45,7 +45,7 @@ class SpringInput(NamedTuple):
 
 
 class _Unpacked(NamedTuple):
-    """A stored strand, what is wrong with it, and the bytes that it was unpacked from."""
+    """A stored strand, its problem, and the bytes from which it was unpacked."""
 
     blob: bytes
     strand: StoredStrand
@@ -75,7 +75,7 @@ def _check_mesh(chain: ChainPlan, collider: FabrikCollider) -> None:
     """Refuse a collider whose mesh is missing or moved by the armature.
 
     Raises:
-        ProblemError: With the reason.
+        ProblemError: If the collider is refused; the message says why.
     """
     ob = collider.object
     if ob is None or ob.type != "MESH":
@@ -93,7 +93,7 @@ def _follow_renames(group: bpy.types.PropertyGroup, name: str, ob: bpy.types.Obj
     """Find the bone that a setting names, even after it was renamed.
 
     Raises:
-        ProblemError: If it doesn't exist.
+        ProblemError: If the bone doesn't exist.
     """
     if getattr(group, name) and ob is not None and ob.type == "ARMATURE" and ob.pose is not None:
         bone_index(skeleton_of(ob), group, name)
@@ -122,7 +122,7 @@ def _unpacked(chain: ChainPlan, record: History) -> _Unpacked:
     """Return the stored strand, decoded once.
 
     Raises:
-        ProblemError: If it doesn't match the chain or the frames.
+        ProblemError: If the record doesn't match the chain or the frames.
     """
     key = chain.rig.uid, chain.item
     cached = _strands.get(key)

@@ -80,7 +80,7 @@ def added(loads: Iterable[Load]) -> Load:
 
 
 def support_of(bones: Any, pinned: Iterable[str], roles: Roles) -> Support:
-    """Return what a body stands on, in armature space.
+    """Return the area on which a body stands, in armature space.
 
     Args:
         bones: The pose bones.

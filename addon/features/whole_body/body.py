@@ -102,18 +102,18 @@ class BoneFacts:
     """The properties of a body's bone that are the same in all poses.
 
     Attributes:
-        carrier: The bone that carries it; -1 without one.
+        carrier: The bone that carries it, or -1 if there is none.
         inherits: Whether it inherits that bone's rotation.
         is_joint: Whether it moves relative to its parent.
         end: The point that is dragged and pinned, in the bone's space.
         bends: Whether it rotates by itself.
-        limit: The limit of its joint; None without one.
+        limit: The limit of its joint, or None if there is none.
         locks: The locked rotation axes.
         flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
             other joints, or if unknown.
         stiffness: The stiffness of its joint.
-        follows: The bone whose swing it shares; -1 without one.
-        part: The part of a person it belongs to; None without one.
+        follows: The bone whose swing it shares, or -1 if there is none.
+        part: The part of a person it belongs to, or None if there is none.
         axes: The front, left and up axes of the standing body, in the bone's axes.
         standing: Its local rotation in the standing pose, relative to rest.
     """
@@ -431,7 +431,7 @@ class Body:
         exact: Sequence[BoneGoal],
         asked: Sequence[Vec],
     ) -> list[Vec]:
-        """Return requested positions of points, plus their shown offset from the solver's pose.
+        """Return where points would be shown if the solver reached the requested positions.
 
         If no pose reaches the goals, the solver's misses aren't corrected.
         """
@@ -530,8 +530,7 @@ def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
 
     Args:
         axes: The axes, which may be scaled and sheared.
-        scale: The part of the scale that precedes the rotation, so that it doesn't count as
-            mirroring.
+        scale: The scale applied before the rotation. Its negative factors don't count as mirroring.
     """
     x, y, z = (copysign(1.0, size) for size in scale)
     axes = scale_columns(axes, (x, y, z))

@@ -116,7 +116,7 @@ class WholeBodyDrag:
         """Start dragging a bone, and its mirrored counterpart if ``side`` has one.
 
         Raises:
-            ProblemError: If it can't be dragged.
+            ProblemError: If the bone can't be dragged.
         """
         self.object, self.name, self._side = armature, bone, side
         names = self._names = [bone] if side is None else [bone, side.bone]
@@ -137,7 +137,7 @@ class WholeBodyDrag:
         """Read the pose and the pins.
 
         Raises:
-            ProblemError: If it can't be posed.
+            ProblemError: If the body can't be posed.
         """
         armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)
@@ -222,7 +222,7 @@ class WholeBodyDrag:
         """Check that a dragged bone isn't a root held in place.
 
         Raises:
-            ProblemError: If it is.
+            ProblemError: If the bone is such a root.
         """
         if self._bone == root and (holder := self._posed.holder(root)):
             raise ProblemError(
@@ -266,11 +266,11 @@ class WholeBodyDrag:
         ]
 
     def _priced(self, weight: float) -> float:
-        """Return a weight for a person's goal; other bodies reach at any cost."""
+        """Return the weight of a goal of a person; other bodies reach their goals at any cost."""
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
-        """Return the size of the body in leg lengths, the unit of forces, in any pose."""
+        """Return the size of the body in leg lengths, from the rest pose. It scales forces."""
         posed, roles = self._posed, self._roles
         if roles.hips not in posed.rig.index or not roles.feet:
             return 1.0
@@ -555,7 +555,7 @@ class WholeBodyDrag:
         A rig's own controls for IK are snapped to its limbs in FK, so that IK can be used again.
 
         Raises:
-            ProblemError: If it couldn't be keyed; the pose is kept.
+            ProblemError: If the pose couldn't be keyed; it is kept.
         """
         if self._is_lagging or self._is_turning:
             self.move_by(self._displacement)
@@ -583,7 +583,7 @@ class WholeBodyDrag:
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:
-        """Return the body part that a bone belongs to, such as the arm for a finger; or empty."""
+        """Return the body part of a bone, such as the arm for a finger; empty if there is none."""
         names, parts = self._posed.rig.names, self._roles.parts
         line = [names[above] for above in self._carriers.up(bone)[::-1]]
         return next((parts[name] for name in line if name in parts), "")

@@ -95,7 +95,7 @@ def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Ve
 
 
 def planned_body(armature: bpy.types.Object) -> KeptBody | None:
-    """Return the body of an armature that the current plan poses; None without one."""
+    """Return the body of an armature that the current plan poses, or None if there is none."""
     body = _planned(armature)
     return None if body is None or body.refusal else body
 

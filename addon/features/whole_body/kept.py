@@ -85,7 +85,7 @@ class Place(NamedTuple):
     """The goal of a pinned bone at a frame.
 
     Attributes:
-        influence: How far it goes there from where the animation puts it.
+        influence: How far the bone moves from its animated pose to the goal, from 0 to 1.
         location: The location of its pinned point, in world space.
         rotation: The rotation of the bone, in world space.
     """
@@ -154,7 +154,7 @@ class KeptBody(PrePassBone):
         return ["fabrik.whole_body", *[f"fabrik.pins[{pin.number}]" for pin in self.pins]]
 
     def needs(self) -> list[Point]:
-        """Return the needed points: none but the parent of the first bone."""
+        """Return no points, because the body needs only the parent of its first bone."""
         return []
 
     def read(self, snapshot: Snapshot) -> BoneInput | None:
@@ -281,7 +281,7 @@ class _Refusals(dict[int, str]):
 
 
 def refusal_of(armature: bpy.types.Object) -> str:
-    """Return why an armature's body isn't in the current plan; else, or without a body, empty."""
+    """Return why an armature's body isn't in the current plan; empty if it is, or has none."""
     return part(_Refusals).get(armature.session_uid, "")
 
 
@@ -289,7 +289,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     """Return an armature's body with the bones pinned during playback; None without any.
 
     Raises:
-        ProblemError: If it can't be posed.
+        ProblemError: If the body can't be posed.
     """
     armature = rig.object
     pins = [(i, pin) for i, pin in enumerate(pins_of(armature)) if pin.frames != POSING]
@@ -370,7 +370,7 @@ def _place_of(pin: FabrikPin) -> Place:
     """Return the goal of a pin at this frame.
 
     Raises:
-        ProblemError: If it is invalid.
+        ProblemError: If the pin is invalid.
     """
     influence = min(max(pin.influence, 0.0), 1.0)
     w, x, y, z = pin.rotation

@@ -46,7 +46,7 @@ def meant_bone(
     """Return the bone to drag or pin for another bone; a target stands for its hand or foot.
 
     Raises:
-        ProblemError: If it is the target of a hand or foot that no limb moves.
+        ProblemError: If the other bone is the target of a hand or foot that no limb moves.
     """
     index = carriers.rig.index
     named = index[roles.named(bone)]

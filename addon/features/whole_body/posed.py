@@ -135,7 +135,7 @@ class PosedBody(Body):
         return pose_bones(self._armature)[self.rig.names[bone]]
 
     def holder(self, bone: int) -> str:
-        """Return the name of the constraint that places a bone; empty without one."""
+        """Return the name of the constraint that places a bone; empty if there is none."""
         constraints = active_constraints(self._bone(bone))
         return next((con.name for con in constraints if con.type not in TURNING), "")
 

@@ -1,4 +1,4 @@
-"""How readily a person's joints bend: in which direction, how far, and what a drag may cost.
+"""How readily a person's joints bend, in each direction, and how much effort a drag may take.
 
 The weights are for squared angles in radians², about the axes of the standing body. They apply to a
 whole part: the entire spine, the entire neck, or one joint of a limb. They are fitted so that
@@ -161,20 +161,20 @@ TOGETHER: Final = 2.0
 # How strictly bones keep their orientation in a drag: weights about the front, left and up axes.
 
 GAZE: Final = (0.5, 0.5, 0.5)
-"""For the head: as much as for the neck, so that it keeps half of its direction."""
+"""The weight of the head's direction: that of the neck, so the head keeps half of its direction."""
 
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
-"""For the head while it is dragged, when its direction hardly matters."""
+"""The same while the head is dragged, when its direction hardly matters."""
 
 
 class Upright(NamedTuple):
     """How strictly the trunk stays upright.
 
     Attributes:
-        chest: Weights of the chest while hips or feet are dragged. If larger, the chest wouldn't
-            follow a head or hands that are also dragged.
-        pelvis: Weights of the pelvis while it is dragged. A torso control stops once a leg is
-            straight, and turning the pelvis gains nothing.
+        chest: Weights of the chest while hips or feet are dragged. With larger weights, the chest
+            wouldn't follow a head or hands that are also dragged.
+        pelvis: Weights of the pelvis while it is dragged. They are large, because turning the
+            pelvis of a dragged torso gains nothing once a leg is straight.
     """
 
     chest: Vec

@@ -24,7 +24,7 @@ def begin(
     The bone on the other side is dragged as well, if there is one.
 
     Raises:
-        ProblemError: If it can't be dragged.
+        ProblemError: If the bone can't be dragged.
     """
     pinned = any(pinned_bone(armature, pin) for pin in pins_of(armature))
     if not pinned and not whole_body:
@@ -38,7 +38,7 @@ def begin(
 
 
 def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
-    """Return whether a bone, or what it controls, belongs to the character or carries it."""
+    """Return whether a bone, or the bone it controls, belongs to the character or carries it."""
     shown, rig = armature.evaluated_get(depsgraph), skeleton_of(armature)
     roles = roles_of(armature, shown, bone=bone)
     ends = [rig.index[name] for name in roles.ends]

@@ -56,7 +56,7 @@ class PosedChain(NamedTuple):
             tip.
         offset: The frame of the tip in the space of the target; None if the tip is at the target.
         lift: The goal's offset from the target, in world space.
-        pole: The pole target; None without one.
+        pole: The pole target, or None if there is none.
         is_oriented: Whether the last bone copies the target's rotation.
         influence: The influence of the constraint.
         weight: Its weight relative to others.
@@ -138,10 +138,10 @@ class MovedControl:
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
-        """Read where it is; ``turns`` is whether it also rotates.
+        """Read where the control is; ``turns`` is whether the control also rotates.
 
         Raises:
-            ProblemError: If it can't be moved.
+            ProblemError: If the control can't be moved.
         """
         refuse_unmovable(point, turns)
         refuse_held(point)
@@ -175,7 +175,7 @@ class MovedControl:
         self._rotation.restore()
 
     def channels(self) -> list[tuple[object, str]]:
-        """Return the channels that moving it changes."""
+        """Return the channels that change when the control moves."""
         names = ["location", *([self._rotation.channel] if self._turns else [])]
         return [(self._owner, name) for name in names]
 

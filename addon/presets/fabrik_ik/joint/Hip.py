@@ -1,4 +1,4 @@
-"""A hip: a cone, wider to the front and back, in which the knee bends, than to the sides.
+"""A hip: a cone that is wider to the front and back, where the knee bends, than to the sides.
 
 X stands for the bend axis of the limb, which is determined when the preset is applied.
 """

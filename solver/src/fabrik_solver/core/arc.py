@@ -16,7 +16,7 @@ STEPS: Final = 32
 def arc(
     lengths: list[float], axis: Vec, side: Vec, chord: float, folds: Sequence[int] = ()
 ) -> list[Vec]:
-    """Return the chain with the same angle at all joints and its ends ``chord`` apart.
+    """Return the joints of a chain that bends equally at all joints, with its ends ``chord`` apart.
 
     Args:
         lengths: The bone lengths.
@@ -41,7 +41,7 @@ def arc(
 
 
 def chord_of(half: float) -> float:
-    """Return the chord of an arc of length 1 that turns by twice the given angle."""
+    """Return the chord of an arc of length 1 that turns by twice the angle ``half``."""
     return sin(half) / half if half > 1e-6 else 1.0
 
 

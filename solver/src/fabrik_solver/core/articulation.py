@@ -57,8 +57,8 @@ class Resistance:
 
     Attributes:
         axis: The unit axis, in the joint's axes at the start.
-        negative: The onsets of resistance to a negative component of the rotation vector since the
-            start.
+        negative: Where resistance to a negative component of the rotation vector since the start
+            begins: angles in radians, with weights.
         positive: The same for a positive component.
     """
 
@@ -70,7 +70,7 @@ class Resistance:
         self.positive = positive
 
     def at(self, turn: Vec) -> Vec:
-        """Return the energy, its slope and its curvature at a rotation vector since the start."""
+        """Return the energy, its slope and its curvature for a rotation vector since the start."""
         component = dot(turn, self.axis)
         sign = -1.0 if component < 0.0 else 1.0
         energy = slope = curvature = 0.0
@@ -89,8 +89,8 @@ class Link:
 
     Attributes:
         joints: The joints.
-        axes: The axis of each joint times its share, in the joint's axes at the start. The spring
-            resists the sum of the rotation vectors' components along them.
+        axes: The axis of each joint times its weight in the sum, in the joint's axes at the start.
+            The spring resists the sum of the rotation vectors' components along them.
         low: The sum below which the spring resists, at most 0, in radians.
         high: The sum above which the spring resists, at least 0, in radians.
         stiffness: The weight of the squared excess.
@@ -113,7 +113,7 @@ class Link:
         self.stiffness = stiffness
 
     def stretched(self, turns: Sequence[Quat]) -> float:
-        """Return the sum of the components in a pose."""
+        """Return the sum that the spring resists, from the rotations of all joints."""
         total = 0.0
         for joint, axis in zip(self.joints, self.axes, strict=True):
             total += dot(quat_log(turns[joint]), axis)
@@ -237,7 +237,7 @@ class Placement:
     __slots__ = ("axes", "changes", "heads", "moved", "turns")
 
     def __init__(self, moved: list[Vec], turns: list[Quat]) -> None:
-        """Store the searched variables; `Articulation.place` computes the rest."""
+        """Set the searched motions and rotations; `Articulation.place` computes the rest."""
         self.moved = moved
         self.turns = turns
         self.heads: list[Vec] = []
@@ -254,7 +254,7 @@ class Articulation:
         heads: Their pivots at the start.
         moving: For each bone, whether it or a descendant has a goal.
         order: The indices of the moving bones.
-        follower: For each joint, the joint that shares its swing; -1 without one.
+        follower: For each joint, the joint that shares its swing, or -1 if there is none.
         mass: The total mass of the bones.
         stiffness: The stiffness of each joint against rotation that it doesn't share.
     """
@@ -495,7 +495,7 @@ def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
 
 
 def _grown(turn: Vec, factor: float, rotation: Vec) -> Vec:
-    """Return that change for one axis; ``factor`` scales the second-order term."""
+    """Return the change of `grown_by` for one axis; ``factor`` scales the second-order term."""
     if rotation == ORIGIN:
         return ORIGIN
     across = cross(turn, rotation)

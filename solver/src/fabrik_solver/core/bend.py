@@ -317,7 +317,7 @@ def _curling(
 def _folding(
     joints: list[Joint], axis: Vec, folds: Sequence[int]
 ) -> tuple[list[Vec], Vec, Vec, float]:
-    """Return the same as `_curling` for a limb that bends to both sides, by equal angles."""
+    """Return the result of `_curling` for a limb that bends to both sides, by equal angles."""
     hinge = cross(folded_bend(points_of(joints), axis, folds), axis)
     turns, heading, mean, square = [ORIGIN], 0, 0.0, 0.0
     for i, fold in enumerate(folds):

@@ -60,8 +60,8 @@ class Lever:
     Attributes:
         number: The index of the effector.
         effector: The effector.
-        last: The index of the highest bone between bone and effector with a fixed orientation. Only
-            its head moves. Below 0 without one.
+        last: The index of the highest bone with a fixed orientation between the bone and the
+            effector; below 0 if there is none. Only the head of that bone moves.
         motion: The matrix from the bone's rotation vector to the effector's velocity, times the
             pull and the bone's compliance: three columns of J.
         motion_left: The same for the rotations that active constraints allow.
@@ -163,7 +163,7 @@ class System:
                 row[other.number - lever.number].add(lever.motion_left, other.motion_left)
 
     def add_translation(self, compliance: float, left: Mat3) -> None:
-        """Add the translation of everything; ``left`` projects onto its free directions."""
+        """Add the translation of all bones; ``left`` projects onto its free directions."""
         moved = scale_columns(left, (compliance, compliance, compliance))
         for i, effector in enumerate(self._effectors):
             a = effector.pull
@@ -233,7 +233,7 @@ class TreeSystem(System):
             self._blocks[levers[0].number].add(motion, motion)
 
     def add_translation(self, compliance: float, left: Mat3) -> None:
-        """Add the translation of everything, before any rotation."""
+        """Add the translation of all bones, before any rotation."""
         motions: list[tuple[int, Mat3]] = []
         for number, effector in enumerate(self._effectors):
             factor = compliance * effector.pull
@@ -277,7 +277,7 @@ def system_of(
     Args:
         effectors: The effectors.
         levers: The levers of each bone, parents first.
-        is_free: Whether everything can move.
+        is_free: Whether the bones can also move as a whole.
     """
     depths = [int(is_free) for _ in effectors]
     full, tree = len(effectors) ** 3 // 3, int(is_free)

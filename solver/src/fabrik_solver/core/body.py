@@ -70,15 +70,15 @@ class Member:
         self.limb_bends: Sequence[RestBend | None] = limb_bends or [None] * len(bones)
 
     def joints(self, frames: Sequence[Frame]) -> list[Vec]:
-        """Return the heads of its bones and its tip, from the frames of the body's bones."""
+        """Return the heads of the chain's bones and its tip, from the frames of the body."""
         return [*[frames[i][1] for i in self.bones], self.tip_at(frames)]
 
     def tip_at(self, frames: Sequence[Frame]) -> Vec:
-        """Return its tip, from the frames of the body's bones."""
+        """Return the tip of the chain, from the frames of the body's bones."""
         return point_in(frames[self.bones[-1]], self.tip)
 
     def length(self, frames: Sequence[Frame]) -> float:
-        """Return its length, from the frames of the body's bones."""
+        """Return the length of the chain, from the frames of the body's bones."""
         return sum([distance_to(a, b) for a, b in pairwise(self.joints(frames))])
 
 
@@ -408,7 +408,7 @@ def _layers(values: list[float]) -> list[tuple[float, float]]:
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
-    """Blend two postures; outcomes are the first posture's, otherwise the second's."""
+    """Blend two postures. A chain's outcome is the first posture's, or else the second's."""
     outcomes = [first or second for first, second in zip(a.outcomes, b.outcomes, strict=True)]
     if factor == 1.0:
         return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
@@ -425,10 +425,11 @@ def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
 def _pose_own_again(
     mixed: BodyPosture, poses: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
 ) -> None:
-    """Let each chain reach once more with its unshared bones, blended by its influence.
+    """Let each chain reach once more with its unshared bones, blended by the chain's influence.
 
     Each starts from the blend of the layers that include it. At full influence these are all
-    layers, so its tip is on target whatever the other chains do. With a single layer it already is.
+    layers, so its tip is on target whatever the other chains do. With a single layer, the tip is on
+    target already.
     """
     for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
         shared = _shared(body, [body.members[i] for i in group])
@@ -575,7 +576,7 @@ def _landed(
 ) -> tuple[BodyPosture, int]:
     """Solve the whole tree; return its posture and the number of iterations.
 
-    Hands with an orientation weight of at least ``level`` reach with their heads.
+    A hand whose orientation weight is at least ``level`` is placed by its head instead of its tip.
     """
     posture = body.fk()
     frames = body.frames(posture)

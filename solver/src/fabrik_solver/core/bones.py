@@ -82,7 +82,7 @@ class Bone:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it inherits its parent's axes unchanged, like nearly every bone."""
+        """Whether the bone inherits its parent's axes unchanged, like nearly every bone."""
         return self.inherit_scale == "FULL" and self.inherit_rotation
 
 
@@ -214,12 +214,13 @@ def turned_to(axes: Mat3, aim: Vec, toward: Vec, normal: Vec, turn: Quat) -> Qua
 
 
 def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
-    """Return the smallest swing by nearly half a turn; in a plane, it is about the plane's normal.
+    """Return the smallest rotation between nearly opposite directions.
 
     Args:
         aim: The vector to point in the direction.
         ahead: The direction.
-        normal: The rotation axis if the direction is opposite.
+        normal: The rotation axis if the direction is opposite, such as the normal of a flat chain's
+            plane.
     """
     swing = quat_between(aim, ahead, normal)
     a, b, n = unit(aim), unit(ahead), unit(normal)

@@ -53,9 +53,10 @@ def ccd(joints: list[Joint], target: Vec) -> None:
 def _turn(arm: Vec, ahead: Vec, size: float) -> Quat:
     """Return the rotation of a joint that turns the tip toward the target.
 
-    It is complete up to a right angle. If the target is behind the joint, both ways around are
-    about equally long, so the rotation shrinks to zero at half a turn. It also shrinks if the tip
-    or target is closer to the joint than the bone's length. At the joint they have no direction.
+    Up to a right angle, it turns the tip all the way. If the target is behind the joint, both ways
+    around are about equally long, so the rotation shrinks to zero at half a turn. It also shrinks
+    if the tip or target is closer to the joint than the bone's length. At the joint they have no
+    direction.
     """
     across = cross(arm, ahead)
     sine, cosine = length(across), dot(arm, ahead)

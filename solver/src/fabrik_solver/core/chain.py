@@ -185,7 +185,7 @@ class Chain:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is a limb with a preferred bend direction."""
+        """Whether the chain is a limb with a preferred bend direction."""
         return self.is_sure and len(self.start) <= LIMB + 1
 
     def own_bend(self, joints: list[Joint], axis: Vec) -> tuple[Vec, float]:

@@ -67,7 +67,7 @@ class FollowingBone:
         self.own, self.local, self.constraints = bone, local, constraints
 
     def sources(self) -> list[int]:
-        """Return the bones that its frame is computed from: its parent and its targets."""
+        """Return the bones from which the frame is computed: the parent and the targets."""
         sources = [self.own.parent]
         for con in self.constraints:
             if con.target is not None:
@@ -81,7 +81,7 @@ def affected_by(changed: set[int], dependents: dict[int, set[int]]) -> set[int]:
 
     Args:
         changed: The changed bones.
-        dependents: By bone, those whose `FollowingBone.sources` it is one of.
+        dependents: For each bone, the bones that have it in their `FollowingBone.sources`.
     """
     affected, pending = set(changed), list(changed)
     while pending:

@@ -64,7 +64,7 @@ class CopyLocation(Constraint):
         Args:
             used: The axes to copy.
             signs: -1 for inverted axes, otherwise 1.
-            use_offset: Whether to add it to the owner's location.
+            use_offset: Whether to add the target's location to the owner's.
         """
         self.used, self.signs, self.use_offset = used, signs, use_offset
 
@@ -142,7 +142,7 @@ class CopyScale(Constraint):
             used: The axes to copy.
             power: The exponent of the scale.
             is_uniform: Whether all axes get the mean scale.
-            use_offset: Whether to combine it with the owner's scale.
+            use_offset: Whether to combine the target's scale with the owner's.
             use_add: Whether to combine by addition instead of multiplication.
         """
         self.used, self.power, self.is_uniform = used, power, is_uniform
@@ -173,7 +173,7 @@ class CopyScale(Constraint):
 
 @final
 class CopyTransforms(Constraint):
-    """Replaces the frame with the target's, or combines both."""
+    """Replaces the owner's frame with the target's, or combines both."""
 
     def __init__(self, remove_shear: bool, mix: str) -> None:
         """Set up the constraint.
@@ -256,7 +256,7 @@ class Floor(Constraint):
 
         Args:
             axis: The axis of the plane's normal.
-            is_below: Whether the owner stays on its negative side.
+            is_below: Whether the owner stays on the negative side of the plane.
             offset: The distance of the plane from the target.
             is_turned: Whether the plane turns with the target.
         """
@@ -282,7 +282,7 @@ class Pivot(Constraint):
         """Set up the constraint.
 
         Args:
-            offset: The point, relative to its anchor.
+            offset: The pivot point, relative to its anchor.
             anchor: ``'TARGET'``, ``'OWNER'`` or ``'ORIGIN'``.
             axis: The Euler angle that decides whether it acts; unused if it always does.
             sign: The sign of that angle for which it acts; 0 for always.
@@ -330,7 +330,7 @@ class ChannelRange:
         return shares
 
     def at(self, shares: list[float], sources: tuple[int, int, int]) -> Vec:
-        """Return the numbers at fractions of the range; each uses that of its source axis."""
+        """Return the value on each axis, at the fraction of the range that its source axis has."""
         x, y, z = sources
         a, b, c = sub(self.most, self.least)
         return add(self.least, (a * shares[x], b * shares[y], c * shares[z]))
@@ -552,7 +552,7 @@ class StretchTo(Constraint):
             volume: Blender's ``volume``: ``'VOLUME_XZX'``, ``'VOLUME_X'``, ``'VOLUME_Z'`` or
                 ``'NO_VOLUME'``.
             bulge: The exponent of the change of volume.
-            limits: The limits of that change.
+            limits: The limits of the change of volume.
         """
         self.keep, self.rest_length, self.volume = keep, rest_length, volume
         self.bulge, self.limits = bulge, limits
@@ -714,7 +714,7 @@ def _shifted(angle: float, near: float) -> float:
 
 
 def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
-    """Return numbers where they are used, otherwise the other numbers."""
+    """Return ``numbers`` on the used axes, and ``otherwise`` on the other axes."""
     use_x, use_y, use_z = used
     x, y, z = numbers
     a, b, c = otherwise

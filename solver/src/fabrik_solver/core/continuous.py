@@ -147,7 +147,7 @@ def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
 
 
 def _whole(layers: list[_Layer], direction: int) -> list[Candidate]:
-    """Return the track from the first or last frame if it spans the shot, otherwise empty."""
+    """Return the track from the first or last frame if it spans the shot, else an empty list."""
     at, candidate = (0, 0) if direction > 0 else (len(layers) - 1, 0)
     track = [layers[at].candidates[0]]
     while len(track) < len(layers):

@@ -201,7 +201,7 @@ class _Blend:
         self.offset = add(self.offset, scaled(motion[1], weight))
 
     def result(self, total: float) -> Frame:
-        """Return the mean, from the sum of the weights."""
+        """Return the mean; ``total`` is the sum of the weights."""
         a, b, c, d, e, f, g, h, i = self.axes
         part = 1.0 / total
         x, y, z = scaled((a, b, c), part), scaled((d, e, f), part), scaled((g, h, i), part)

@@ -15,7 +15,7 @@ lengths."""
 def complete(
     joints: list[Joint], target: Vec, inner: float, outer: float, tolerance: float
 ) -> None:
-    """Bring the tip the rest of the way to a target at the edge of reach.
+    """Bring the tip onto a target at the edge of reach.
 
     Toward the edge, where the chain is straight or folded, the number of iterations grows without
     bound. With any fixed number, the chain would snap straight there. `close` does the rest; for
@@ -79,7 +79,7 @@ def _unbend(joints: list[Joint], span: float) -> None:
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
     """Return the fraction of the rotation, from 0 to 1, that gives the span or comes closest.
 
-    False position (Illinois) on the remaining gap, which shrinks as the fraction grows.
+    This is false position (Illinois) on the remaining gap, which shrinks as the fraction grows.
     """
     sign = 1.0 if longest < 0 else -1.0
     low, high = 0.0, 1.0
@@ -105,8 +105,8 @@ def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) ->
 def _turn_toward(joints: list[Joint], axis: Vec, longest: int, fraction: float) -> float:
     """Place the joints with all bones rotated by the fraction, and return the span.
 
-    Bones rotate from their stored directions to the axis. If ``longest`` isn't negative, all other
-    bones rotate against the axis.
+    Bones rotate from their stored directions to the axis. If ``longest`` isn't negative, only that
+    bone does, and all others rotate to the opposite direction.
     """
     ax, ay, az = axis
     keep = 1.0 - fraction

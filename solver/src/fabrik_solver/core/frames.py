@@ -126,7 +126,7 @@ NEARLY: Final = 1e-30
 
 
 def _polar(m: Mat3) -> tuple[Mat3, Mat3]:
-    """Return the rotation nearest to a matrix and the remaining stretch; both negated if mirrored.
+    """Return the nearest rotation to a matrix and the remaining stretch; both negated if mirrored.
 
     Newton's iteration (Higham, "Computing the polar decomposition", 1986).
 

@@ -48,7 +48,7 @@ class Block:
         self.i += values[2]
 
     def masked(self, rows: Vec, columns: Vec) -> "Block":
-        """Return a copy with its rows and columns scaled."""
+        """Return a copy of the block with its rows and columns scaled."""
         x, y, z = rows
         u, v, w = columns
         other = Block()
@@ -169,7 +169,7 @@ class JointSystem:
         """Add a joint that rotates about the first ``count`` axes; a parent of -1 means none.
 
         Returns:
-            Its index.
+            The index of the joint.
         """
         index = len(self.owners)
         chain = [index]

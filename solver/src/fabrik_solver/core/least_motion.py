@@ -5,12 +5,11 @@ spring's force is limited, and a stricter rank is stronger than all lower ranks 
 stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
 start of the drag, with weak springs that grow.
 
-It is Newton's method. Springs count with their stiffness and with the force expected from the
-previous step, because tension keeps a straight leg straight. Each step corrects the misses caused
-by curvature. It gets longer if the energy at its end still falls as steeply as at its start. While
-a step is determined, limits that it would leave are held. Their surfaces (walls) are curved, so a
-force that presses a joint against one resists motion along it. A useless step ends where it meets
-the next wall.
+It uses Newton's method. Besides the stiffness of a spring, its force predicted by the previous step
+counts, because tension keeps a straight leg straight. Each step is corrected for curvature. It is
+lengthened if the energy falls as steeply at its end as at its start. Limits that a step would leave
+constrain it. Their boundaries (walls) are curved, so the force that presses a joint against a wall
+also resists motion along the wall. A step that gains nothing ends where it meets the next wall.
 """
 
 from collections.abc import Sequence
@@ -128,18 +127,18 @@ Z: Vec = (0.0, 0.0, 1.0)
 
 @final
 class Tie:
-    """A spring on a number that depends on all joints, during a step.
+    """A spring on a quantity that depends on all joints, during one step.
 
     Attributes:
-        link: The link whose sum it is; None for the center of mass along a direction.
+        link: The link, if the quantity is its sum; None for the center of mass along a direction.
         along: That direction.
-        value: The number at the pose.
+        value: The quantity in the pose.
         force: The force of the spring.
         rate: Its stiffness.
-        row: How far each axis of each joint changes the number.
+        row: How much rotation about each axis of each joint changes the quantity.
         response: The solution of the system, with the previous ties, for that row.
-        compliance: How far a unit of force changes the number and stretches this spring.
-        foreseen: How far the number is expected to change in the step.
+        compliance: How far a unit of force changes the quantity and stretches this spring.
+        foreseen: How far the quantity is expected to change in the step.
     """
 
     __slots__ = (
@@ -174,7 +173,7 @@ class Tie:
         self.foreseen = 0.0
 
     def held(self, step: list[Vec]) -> list[Vec]:
-        """Turn the step of a system without this tie into one with it (Sherman and Morrison)."""
+        """Return the step with this tie, from the step without it (Sherman–Morrison formula)."""
         return _all_added(step, self.response, -_product(self.row, step) / self.compliance)
 
 
@@ -207,7 +206,7 @@ class Search:
         support: Support | None,
         links: Sequence[Link] = (),
     ) -> None:
-        """Set up the search with bones, springs, the center of mass's support, and links."""
+        """Set up the search for a body; ``support`` is the support of its center of mass."""
         self.body = body
         self.springs = springs
         self.steps = 0
@@ -221,9 +220,9 @@ class Search:
     def run(self, pose: Placement) -> Placement:
         """Return the pose found from a starting pose.
 
-        If targets conflict, they end up with the force of dragged points, so that soft goals cost
-        them no more. All other forces grow together: if the search starts from a chosen pose,
-        nothing folds to the other side.
+        All forces grow together, so that limbs keep the bend of the starting pose. If targets
+        conflict, their forces finally drop to that of dragged points. Otherwise soft goals would
+        still affect them.
         """
         conflict = is_last = False
         for stage in STAGES:
@@ -536,7 +535,7 @@ class Search:
         """Add the stiffness of the joints and of the root to the system.
 
         Returns:
-            How each joint's rotation vector grows about its axes.
+            The change of each joint's rotation vector when rotating about each of the joint's axes.
         """
         system, body = self._system, self.body
         grown: list[Three] = []
@@ -816,9 +815,10 @@ class Search:
 
 
 def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
-    """Return a turn moved slightly into the walls that hold its joint, so that they keep it.
+    """Return a rotation vector moved slightly into the walls that stop its joint.
 
-    Walls are curved. If a joint left one, that wall would cut the next step short.
+    Walls are curved, so the joint could otherwise leave a wall, which would then cut the next step
+    short.
     """
     inward = dot(turn, turn)
     x, y, z = turn
@@ -852,8 +852,8 @@ def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
 def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
     """Return the axes of a joint at walls, from their outward normals.
 
-    Rotating about one of the first axes leads into one wall, along the others. Rotating about the
-    last axes leads along all walls. Directions between two opposite walls are left out.
+    Rotating about one of the first axes leads into one wall, and along the others. Rotating about
+    the last axes leads along all walls. Directions between two opposite walls are left out.
     """
     if not normals:
         return [X, Y, Z], 0

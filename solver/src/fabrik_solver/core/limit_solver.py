@@ -481,7 +481,7 @@ def pointed(
         index: The index of the bone.
         inherited: The axes in which its rotation acts.
         direction: The vector from its head to the goal for the end of its arm.
-        child: The only bone that starts there; None without one, or with several.
+        child: The only bone that starts there; None if there is none, or several.
         beyond: The vector along that child.
         turn: A rotation of the FK pose, applied before the smallest rotation to the direction.
     """

@@ -165,7 +165,7 @@ class Method(NamedTuple):
     curls: float = 0.0
 
     def suits(self, bones: int) -> bool:
-        """Return whether it solves chains with this number of bones."""
+        """Return whether the method solves chains with this number of bones."""
         return self.bones == 0 or self.bones == bones
 
 

@@ -94,7 +94,7 @@ class Posture:
 
     @property
     def has_orientation_error(self) -> bool:
-        """Whether limits keep the tip bone noticeably from its orientation."""
+        """Whether limits keep the tip bone noticeably from its goal orientation."""
         return self.orientation_error > NOTICED
 
     @property
@@ -116,10 +116,10 @@ class Placed:
     __slots__ = ("chain", "joints", "residual")
 
     def __init__(self, chain: "ChainInput", joints: list[Vec], residual: float) -> None:
-        """Take the joints.
+        """Set the joints.
 
         Raises:
-            ValueError: If one isn't finite.
+            ValueError: If a joint isn't finite.
         """
         _refuse_not_finite(joints)
         self.chain = chain
@@ -245,7 +245,7 @@ class ChainInput:
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty without
                 any.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
-                doesn't reach itself.
+                doesn't help to reach the target.
             limb_bend: Like ``rest_bend``, for the bones before a hand whose tail is the tip.
             bias: Which bones turn more: from -1 near the root to 1 near the tip.
             links: The ``links`` of the same bones in the same FK pose, from a chain without a hand.
@@ -373,8 +373,8 @@ class ChainInput:
         toward the FK pose, and the hand's twist is still measured from it.
 
         Args:
-            rotations: The rotation of each bone, root first, possibly with a hand that doesn't
-                reach.
+            rotations: The rotation of each bone, root first, with or without a hand that doesn't
+                help to reach the target.
         """
         other = self.turned(rotations[: len(self.links)])
         other.hand = self.hand

@@ -159,7 +159,7 @@ def solve(
 def landed(joints: list[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
     """Return joints that nearly reach the target, moved onto it at their exact lengths.
 
-    They keep their shape, unlike a solved chain, which would share its bend.
+    They keep their shape, while solving would distribute the bend among them.
     """
     chain = Chain(tuple(joints), None, tuple(lengths))
     aim = measured(target, chain.root, chain.scale)

@@ -81,7 +81,7 @@ class Spring:
     )
 
     def __init__(self, goal: WholeBodyGoal, body: Articulation, rotation: Quat | None) -> None:
-        """Take one part of a goal: the location, or the rotation if it isn't None."""
+        """Set up the spring for a goal's location, or for its rotation if that isn't None."""
         self.joint = goal.joint
         self.rank = goal.rank
         self.weight = goal.weight
@@ -104,7 +104,7 @@ class Spring:
         self.force = ORIGIN
 
     def stretch(self, fraction: float) -> None:
-        """Set the stiffness and the largest force to a fraction of those of its rank.
+        """Set the stiffness and the largest force to a fraction of those of the spring's rank.
 
         A weight below 1 limits the force but not the stiffness: a weak spring pulls with its full
         force from the start. Otherwise limbs that start bent would straighten before it pulls.
@@ -119,26 +119,26 @@ class Spring:
         self.stiffness = full / SLACK
 
     def is_overcome(self) -> bool:
-        """Return whether its force was too weak in `look`; False for weights below 1."""
+        """Return whether the spring's force was too weak in `look`; False for weights below 1."""
         return self.weight >= 1.0 and self.rate < self.stiffness
 
     def point_of(self, pose: Placement) -> Vec:
-        """Return the position of its point in a pose."""
+        """Return the position of the spring's point in a pose."""
         return add(pose.heads[self.joint], rotate(pose.changes[self.joint], self._point))
 
     def miss_of(self, pose: Placement) -> Vec:
-        """Return the miss in a pose."""
+        """Return the miss of the spring's point or rotation in a pose."""
         if self.is_rotation:
             return quat_log(quat_product(pose.changes[self.joint], self._rotation))
         return sub(self.point_of(pose), self._location)
 
     def energy(self, pose: Placement) -> float:
-        """Return the energy in a pose."""
+        """Return the energy of the spring in a pose."""
         self.seen = self.miss_of(pose)
         return huber(self.length(self.seen), self.stiffness, self.force_limit)
 
     def look(self, pose: Placement) -> None:
-        """Compute its position, miss and rate in a pose."""
+        """Compute the position, miss and rate of the spring in a pose."""
         self.place = ORIGIN if self.is_rotation else self.point_of(pose)
         self.miss = self.miss_of(pose)
         self.rate = huber_rate(self.length(self.miss), self.stiffness, self.force_limit)
@@ -168,7 +168,7 @@ def _near(start: Vec, location: Vec) -> Vec:
     """Return the location, moved toward the start to a distance of at most `FARTHEST`.
 
     Raises:
-        OverflowError: If it is not finite.
+        OverflowError: If the location isn't finite.
     """
     offset = sub(location, start)
     distance = length(offset)

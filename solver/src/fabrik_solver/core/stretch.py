@@ -2,12 +2,13 @@
 
 A chain that has to stretch is straight, unless softness or limits bend it. The inherited scale is
 then along each bone's Y axis and causes no shear. A bone that inherits scale keeps its local scale;
-any other bone needs its parent's. In a bent chain, a bone's scale compensates for its sheared axes.
+any other bone also gets its parent's scale. In a bent chain, a bone's scale compensates for its
+sheared axes.
 
 File formats and engines store a bone as a location, a rotation R and a scale S relative to its
 parent with axes P. The bone's axes are then P R S, so a bone that inherits its parent's scale in
 full can be stored for any P. All other settings of Inherit Scale give right-angled axes C = P (P⁻¹
-C). Here P⁻¹ C is sheared unless P is scaled uniformly.
+C). Here P⁻¹ C is sheared unless P is scaled uniformly, so no R and S can store it.
 """
 
 from math import isfinite, sqrt

@@ -327,8 +327,8 @@ def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
 
     Iterates from a start rotation and stays near it, for continuity (M. Müller, J. Bender, N.
     Chentanez and M. Macklin, “A robust method to extract the rotational part of deformations”,
-    Motion in Games 2016). Newton's method would need a sixth of the iterations but rotate bodies
-    farther. If the fit is loose, the lag is useful.
+    Motion in Games 2016). Newton's method would need a sixth of the iterations, but would rotate
+    bodies farther where the fit is loose.
 
     Args:
         turn: The rotation to start from.

@@ -1,12 +1,12 @@
 """Whole bodies: the pose of least motion since the start of a drag that meets all goals.
 
-Pinned points take priority over dragged ones, those over targets, and targets over soft goals. A
-lower-priority rank shifts a higher one by at most about a thousandth of the body's size. The pose
-depends only on the start of the drag and the goals. Many small mouse moves give the same pose as
-one large move, and moving back restores the starting pose.
+Pinned points take priority over dragged points, dragged points over targets, and targets over soft
+goals. A lower-priority rank shifts a higher one by at most about a thousandth of the body's size.
+The pose depends only on the start of the drag and the goals. Many small mouse moves give the same
+pose as one large move, and moving back restores the starting pose.
 
-Such a pose jumps where a minimum ends. `WholeBody.toward` moves the shown pose there step by step.
-Goals stay met; only those that are out of reach, or were, lag behind.
+Sometimes a small move of a goal makes this pose jump. `WholeBody.toward` then moves the displayed
+pose there step by step. Goals stay met; only goals that are or were out of reach lag behind.
 """
 
 from collections.abc import Sequence
@@ -111,7 +111,7 @@ class WholeBody:
     __slots__ = ("joints", "links")
 
     def __init__(self, joints: Sequence[WholeBodyJoint], links: Sequence[Link] = ()) -> None:
-        """Take the bones and the links between them.
+        """Set the bones and the links between them.
 
         Raises:
             ValueError: Without a joint, or if a parent doesn't come before its child.
@@ -165,7 +165,7 @@ class WholeBody:
         moved: float,
         goals: Sequence[WholeBodyGoal],
     ) -> WholeBodyPose:
-        """Return a pose between two others; its bones have rotated as far as the goals have moved.
+        """Return a pose between two others, in which bones rotate only as fast as the goals move.
 
         It meets the pins as the later pose does, and the goals that both poses meet. A point that
         is out of reach, or was until now, approaches its place in the later pose as far as the
@@ -231,7 +231,7 @@ class Transition:
         moved: float,
         goals: Sequence[WholeBodyGoal],
     ) -> None:
-        """Take the poses, how far the goals have moved between them, and the later goals."""
+        """Set up the path between two poses; see `WholeBody.toward` for the arguments."""
         self._body = body
         self._goals = [goal for goal in goals if goal.rank != SOFT]
         self._springs = [Spring(goal, body, None) for goal in self._goals]
@@ -252,14 +252,14 @@ class Transition:
             self._near.append(there)
 
     def followed(self) -> Placement:
-        """Return the pose on the way in which late points are as near as rotation allows."""
+        """Return the pose on the path; points out of reach come as near as its rotations allow."""
         pose = self._bent(self._near)
         if self._is_slow(pose):
             return pose
         return self._approached() if self._late else self._slowed(pose, self._near)
 
     def _slowed(self, pose: Placement, near: Sequence[Vec | None]) -> Placement:
-        """Return a pose less far on the way, in which bones rotate slowly."""
+        """Return a pose earlier on the path, so that no bone rotates too far in one update."""
         for _ in range(TRIES):
             if self._is_slow(pose):
                 break
@@ -268,10 +268,10 @@ class Transition:
         return pose
 
     def _approached(self) -> Placement:
-        """Return a pose in which bones rotate slowly, and late points are on their way.
+        """Return a pose in which no bone rotates too far, and lagging points come nearer.
 
-        Straight ahead, a hip may be stopped by its feet. So late points go from where the bones
-        take them by themselves, toward their places.
+        A hip that moves straight to its place may be stopped by its feet. Lagging points therefore
+        start from where the rotating bones carry them, and move toward their places.
         """
         near = [*self._near]
         for index, _ in self._late:
@@ -292,7 +292,7 @@ class Transition:
         return _turned(self._start, pose) <= NEARLY * self._most
 
     def _bent(self, places: Sequence[Vec | None]) -> Placement:
-        """Return a pose on the way, bent until points are at their places; None ignores a point."""
+        """Return a pose on the path, bent to put points at their places; None ignores a point."""
         body, start, end = self._body, self._start, self._end
         between = Placement(
             [mix(a, b, self.fraction) for a, b in zip(start.moved, end.moved, strict=True)],

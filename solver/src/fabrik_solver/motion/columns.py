@@ -52,7 +52,7 @@ class Latest(Generic[Value]):
         self._value: Value | None = None
 
     def of(self, key: object, find: Callable[[], Value]) -> Value:
-        """Return the value for a key that stands for its inputs."""
+        """Return the cached value, computed again if the key of its inputs has changed."""
         if self._key is None or self._key != key:
             self._value = find()
             self._key = key
@@ -60,10 +60,10 @@ class Latest(Generic[Value]):
 
 
 class SmoothColumn:
-    """The smoothest curve close to what frames request, within their bounds, at any time.
+    """A smooth curve over time that stays close to the values that frames request.
 
-    It is found in overlapping spans. Only nearby frames count, and all nodes of a span are found
-    together.
+    It also stays within their bounds. It is solved in overlapping spans, all nodes of a span at
+    once, so that only nearby frames matter.
     """
 
     def __init__(self, ask: Callable[[int], Wish], rate: float, calm: float, looked: float) -> None:

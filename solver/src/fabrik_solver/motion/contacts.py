@@ -87,7 +87,7 @@ class Part(NamedTuple):
 
     Attributes:
         kind: `HEEL`, `FLAT` or `BALL`.
-        first: The frame at which it starts, counted from the track's first.
+        first: The frame at which it starts, counted from the track's first frame.
         last: The frame at which it ends.
     """
 
@@ -107,12 +107,12 @@ class Contact(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The frame at which it starts, counted from the track's first."""
+        """The frame at which the contact starts, counted from the track's first frame."""
         return self.parts[0].first
 
     @property
     def last(self) -> int:
-        """The frame at which it ends."""
+        """The frame at which the contact ends, counted from the track's first frame."""
         return self.parts[-1].last
 
 
@@ -157,7 +157,7 @@ def contacts_of(
 
 
 def _roll_turned(kinds: list[str], turns: Sequence[Quat], least: int) -> None:
-    """Let a flat foot roll on its ball until it is at a steady angle, and again afterward."""
+    """Mark a flat foot as rolling on its ball before and after its angle is steady."""
     for first, last in runs(kinds, FLAT):
         begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
         if end - begin < least:
@@ -232,8 +232,8 @@ def _standing(
 ) -> list[bool]:
     """Return for each frame whether a point is in contact.
 
-    A contact in which the point creeps is split. What is left at its start or end joins the first
-    or last part, if it is too short for a contact: the foot lands or rolls off there.
+    A contact in which the point creeps is split. A remainder at its start or end that is too short
+    for a contact joins the first or last part, because the foot lands or rolls off there.
     """
     slow = hurry * limit
     least = round(WINDOW * rate / hurry)
@@ -341,7 +341,7 @@ def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
 
 
 def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
-    """Return a point's speeds; if its foot is in a hurry, vertical ones count less.
+    """Return a point's speeds; vertical speeds count less if the foot is faster than in a walk.
 
     The ball of a running foot touches down and leaves at full speed, but doesn't slide.
     """

@@ -48,7 +48,7 @@ class Trail:
     """
 
     def __init__(self, start: Sequence[Vec], path: Sequence[Vec], is_on_path: bool = False) -> None:
-        """Start with a chain and a path.
+        """Set the chain and the path.
 
         Raises:
             ValueError: If the chain has no bone, the path is empty, or a number isn't finite.

@@ -77,7 +77,7 @@ class ForceField(NamedTuple):
     radial: Falloff = Falloff()
 
     def toward(self, other: "ForceField", t: float) -> "ForceField":
-        """Return the field between two frames, with all other settings of the later one."""
+        """Blend to a later field; settings that can't be blended are the later field's."""
         left = 1.0 - t
         return other._replace(
             location=mix(self.location, other.location, t),

@@ -114,8 +114,8 @@ def hip_lift(
     allows (see `knee.folded`). All legs must still reach.
 
     Legs are extended up to a fraction of their length, so that no knee snaps. A leg that the
-    animation extends farther may use half of the rest. A leg that doesn't reach in the animation
-    needn't reach here.
+    animation extends farther may use half of its remaining length. A leg that doesn't reach in the
+    animation needn't reach here.
 
     Args:
         legs: All its legs, at least one.

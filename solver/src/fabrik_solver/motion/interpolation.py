@@ -51,7 +51,7 @@ def grounds_between(
 
 
 def carried(ground: int, current: Grounds, whole: Grounds) -> Frame:
-    """Return a ground's motion from now to the whole frame, at which rays are cast."""
+    """Return a ground's motion from the current time to the whole frame at which rays are cast."""
     if ground == STILL:
         return WHOLE
     start, end = current(ground), whole(ground)

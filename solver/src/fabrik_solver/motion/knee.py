@@ -97,6 +97,6 @@ def clear(aside: float, size: float) -> float:
 
 
 def given(wanted: float, size: float) -> float:
-    """Return how far an ankle gives way for its knee, at most `MOST`."""
+    """Return how far an ankle moves so that its knee stays smooth, at most `MOST`."""
     most = MOST * size
     return wanted / sqrt(1.0 + (wanted / most) ** 2) if most > 0.0 else 0.0

@@ -138,7 +138,7 @@ class PosedBone:
         self.head = head
 
     def turn(self, rotation: Quat) -> None:
-        """Set its local rotation."""
+        """Set the local rotation of the bone."""
         self.rotation = rotation
         self.turned = mat_product(self.inherited, quat_matrix(rotation))
         self.axes = scale_columns(self.turned, self.scale)

@@ -239,12 +239,12 @@ class Planted:
         return sub(self._standing(self.around(frame)[0], frame, pose).place, pose.place)
 
     def _rolled(self, frame: int) -> Vec:
-        """Return how far it is turned from its animated orientation, as a rotation vector."""
+        """Return how far a standing foot is turned from its animation, as a rotation vector."""
         pose = self._pose(frame)
         return _between(pose.turn, self._standing(self.around(frame)[0], frame, pose).turn)
 
     def _levelled(self, frame: int) -> Vec:
-        """Return the same for a flat foot, before its heel rises to let the leg reach."""
+        """Return the result of `_rolled` for a flat foot, before its heel rises."""
         return _between(self._pose(frame).turn, self._flats[begun(self.lying, frame)].turn)
 
     def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
@@ -274,7 +274,7 @@ class Planted:
         return self._reaching(time, pose, self._locked(number, time, pose))
 
     def _locked(self, number: int, time: float, pose: Pose) -> Pose:
-        """Return the same before its heel rises to let the leg reach."""
+        """Return the result of `_standing`, before the heel rises to let the leg reach."""
         anchor = self._anchor(number, time)
         turn = anchor.turn if anchor.part.kind == FLAT else self._turn(time, pose.turn)
         return Pose(self._locked_goal(anchor, time, turn), turn)

@@ -82,7 +82,7 @@ def pose_rope(
 
 
 def hanging_side(chain: ChainInput) -> Vec:
-    """Return the default side of a rope: the bend direction of a straight chain."""
+    """Return a rope's default bulge direction: the bend direction of a straight chain."""
     x, y, z = chain.chain.bend or (0.0, 0.0, 1.0)
     return (x, y, z)
 

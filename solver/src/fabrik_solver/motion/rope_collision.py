@@ -53,7 +53,7 @@ class Obstacle:
     """An obstacle with which a rope collides."""
 
     def keep(self, previous: Vec, size: float, position: Vec) -> Vec:
-        """Push a joint out.
+        """Return the position of a joint, pushed out of the obstacle.
 
         Args:
             previous: The position of the previous joint.
@@ -72,7 +72,7 @@ def on_plane(
 ) -> list[Vec]:
     """Return the joints of a rope that stays above a plane.
 
-    The part below the plane is folded onto it, to one side, about the line where the rope's plane
+    The part below the plane is folded onto the plane, to one side, about the line where the rope
     crosses it. This keeps all lengths except those of bones crossing the line, which a few
     iterations restore. If an end is below the plane, the plane is lowered to that end.
 
@@ -168,7 +168,7 @@ class _Cover(Obstacle):
         solid: The solid.
         up: The direction against gravity, a unit vector.
         thickness: The distance of the joints from the surface.
-        reach: The length of upward rays: that of the rope.
+        reach: The length of upward rays, which is that of the rope.
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")
@@ -201,7 +201,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the direction along the ground to which a rope bulges, a unit vector."""
+    """Return the direction along the ground in which a rope bulges, a unit vector."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)
@@ -244,7 +244,8 @@ def _pushed_out(
 ) -> list[Vec]:
     """Return joints at their exact lengths, from the root to the target, without penetration.
 
-    This is FABRIK that pushes each joint out as it is placed. The last pass starts at the root.
+    This is FABRIK, except that each joint is pushed out as soon as it is placed. The last pass
+    starts at the root.
     """
     near = NEAR * fsum(lengths)
     root = joints[0]

@@ -1,8 +1,8 @@
-"""The smoothest curve through time near desired values and within bounds.
+"""The smoothest curve over time that stays near desired values and within bounds.
 
-Displacements of captured motion take this form. The sum of their squared second differences is
-least, within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”,
-1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
+Displacements of captured motion have this form. The sum of the curve's squared second differences
+is minimal. Sources: Gleicher, “Retargetting motion to new characters”, 1998; Lee and Shin, “A
+hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations

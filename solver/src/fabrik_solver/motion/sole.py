@@ -20,7 +20,7 @@ class Sole(NamedTuple):
     Attributes:
         heel: Where the heel touches the floor, or the joint above that.
         ball: The same for the ball.
-        joint: The toe joint above the ball; None without one.
+        joint: The toe joint above the ball, or None if there is none.
         tip: The tip of the toes.
         edge: The distance from each edge to the line between heel and tip.
         ankle: The ankle joint.
@@ -44,7 +44,7 @@ class Sole(NamedTuple):
 
     @property
     def roundness(self) -> float:
-        """How far the pivot is above the floor, at any height of the heel: toes are round."""
+        """The height of the pivot above the floor, which doesn't depend on the heel's height."""
         return length(sub(self.pivot, self.ball))
 
 
@@ -73,7 +73,7 @@ def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
 
 
 def counted(need: float, rise: float, reach: float) -> float:
-    """Return how far to lift a foot for the ground below its other end; walls count less and less.
+    """Return how far to lift a foot for the ground below its other end, less for a higher wall.
 
     Args:
         need: How far that end is too low.

@@ -85,7 +85,7 @@ def vrm_step(
 
 @final
 class Pull:
-    """A spring for steps of some duration.
+    """The effect of a spring in steps of a fixed duration.
 
     Attributes:
         push: The displacement of VRM's forces in a step, per unit of force, in seconds.

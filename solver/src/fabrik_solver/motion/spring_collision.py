@@ -57,7 +57,7 @@ class Collider:
         is_plane: bool = False,
         is_inside: bool = False,
     ) -> None:
-        """Take a collider; for a plane, ``end`` is a point straight above its start."""
+        """Set the shape; for a plane, ``end`` is a point straight above its start."""
         self.start = start
         self.end = end
         self.normal = (unit(sub(end, start)) or (0.0, 0.0, 1.0)) if is_plane else end
@@ -66,7 +66,7 @@ class Collider:
         self.is_inside = is_inside
 
     def toward(self, other: "Collider", t: float) -> "Collider":
-        """Return the collider a fraction ``t`` of the way to another collider of its kind."""
+        """Return the collider at a fraction ``t`` of the way to another collider of its kind."""
         radius = (1.0 - t) * self.radius + t * other.radius
         start, end = mix(self.start, other.start, t), mix(self.end, other.end, t)
         return Collider(start, end, radius, self.is_plane, self.is_inside)
@@ -146,7 +146,7 @@ class Ground(Collider):
         self.reach = reach
 
     def toward(self, other: Collider, t: float) -> Collider:
-        """Return the ground a fraction ``t`` of the way to another ground."""
+        """Return the ground at a fraction ``t`` of the way to another ground."""
         if not isinstance(other, Ground):
             return other
         solid = self.solid.toward(other.solid, t)

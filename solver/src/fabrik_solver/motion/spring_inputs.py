@@ -77,7 +77,7 @@ class Form:
         self.levers = _levers(rests)
 
     def toward(self, other: "Form", t: float) -> "Form":
-        """Return a form part of the way to another."""
+        """Return the form at a fraction ``t`` of the way to another form."""
         if self is other or t == 1.0:
             return other
         turns: list[Mat3] = []

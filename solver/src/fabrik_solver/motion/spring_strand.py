@@ -188,10 +188,10 @@ class _Simulation:
     """
 
     def __init__(self, instants: Sequence[Instant], rate: float, mode: Mode) -> None:
-        """Take the inputs of all frames.
+        """Set the inputs of all frames.
 
         Raises:
-            ValueError: If they are missing, or the number of bones or colliders differs.
+            ValueError: If there are no frames, or the number of bones or colliders differs.
         """
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")
@@ -217,7 +217,7 @@ class _Simulation:
         self._instant = instants[0]
 
     def run(self, count: int) -> Generator[float, None, Strand]:
-        """Simulate the first frames, and yield the progress: the others are only inputs."""
+        """Simulate the first frames, and yield the progress; later frames are only inputs."""
         starts = {0, *self._cuts()}
         cuts = sorted(starts & {*range(1, count)})
         gap = 0.0
@@ -265,7 +265,7 @@ class _Simulation:
     def _run_in(self, starts: set[int]) -> Generator[float, None, float]:
         """Repeat the cycle until its ends agree; return how far apart they are.
 
-        This counts as no progress. The strand ends as it started in its parent's space: the
+        Meanwhile the progress stays at 0. The ends are compared in the parent's space, because the
         character may have walked on.
         """
         back = carrying(self._parents[-1], self._parents[0])
@@ -408,7 +408,7 @@ class _Simulation:
             head = add(head, along)
 
     def _shown(self, i: int, parent: Mat3) -> tuple[Mat3, Vec, Vec]:
-        """Return the unscaled axes that a posed parent leaves, the arm in them, and the scale.
+        """Return a bone's unscaled axes and arm in the FK pose on its posed parent, and the scale.
 
         Limits apply to a bone's own channels, which depend on what it inherits. Between frames, the
         armature is taken at the later frame.
@@ -447,7 +447,7 @@ class _Simulation:
         return direction
 
     def _cleared(self, moment: Moment, i: int, head: Vec, direction: Vec, axes: Mat3) -> Vec:
-        """Return the direction out of colliders. Under uneven scale, this changes the length."""
+        """Return a direction turned out of colliders; under uneven scale, the length changes."""
         radius, aim = moment.springs[i].radius, length(moment.form.aims[i])
         volume = mat_inverse(axes)
         size = 0.0

@@ -113,7 +113,7 @@ def least_height(leg: WalkingLeg) -> float:
 
 
 def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
-    """Return how far from its leg's root a foot may land."""
+    """Return the largest distance from a leg's root at which its foot may land."""
     return (LAND - settings.bob) * leg.reach
 
 

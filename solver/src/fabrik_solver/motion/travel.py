@@ -3,14 +3,14 @@
 The input is the feet relative to a root that stays in place, as in an in-place cycle. In each step
 from sample to sample, the root translates and rotates over level ground. All steps are a single
 linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
-contact, plus the squared changes of the root's velocity. While a foot is in contact, the latter are
-negligible. In a flight phase only they apply, and interpolate the velocity. In a loop, the last
-step is adjacent to the first. Iterative reweighting refines the weights, so that a foot that swings
-low has little weight.
+contact, plus the squared changes of the root's velocity. While a foot is in contact, the changes of
+velocity are negligible. In a flight phase, only they apply, and interpolate the velocity. In a
+loop, the last step is adjacent to the first. Iterative reweighting refines the weights, so that a
+foot that swings low has little weight.
 
 This finds only a local minimum. The iteration starts from the contact weights. If the feet mostly
 stand as animated, it also starts from a root that stays in place. If both fit about equally well,
-the latter is closer to the clip.
+the second result is closer to the clip.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
 
 
 def _all_slides(steps: Steps, path: Sequence[Planar]) -> list[float]:
-    """Return the slides on a path, of its stance phases and of those of the in-place clip.
+    """Return how far feet slide on a path, in its stance phases and those of the in-place clip.
 
-    Otherwise a path would seem better if it mistook feet that it makes slide for swinging feet.
+    Both count, because a path may treat a sliding foot as swinging.
     """
     still = stances_of(steps, [STILL] * len(path))
     return slides_of(steps, path, [*stances_of(steps, path), *still])

@@ -64,7 +64,7 @@ def stepping_along(
 def step_duration(
     feet: Sequence[WalkingFoot], group: int, substep: Substep, settings: WalkSettings
 ) -> float:
-    """Return the duration of a group's step: as set, or as long as the others can wait.
+    """Return the duration of a group's step: as set, or shorter if other groups can't wait.
 
     The other groups step one after another, so the second one waits for two steps, and so on.
     """

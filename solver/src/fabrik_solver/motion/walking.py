@@ -180,7 +180,7 @@ class StepPlanner:
             time: The frame.
             cast: Casts rays at the ground.
             grounds: The frames of the grounds at that frame.
-            whole: The frames of the grounds when the rays are cast.
+            whole: The frames of the grounds at the whole frame at which rays are cast.
             offsets: The offsets of the feet from their rest positions, in world space.
         """
         self.state = LeanState(UPRIGHT, UPRIGHT)
@@ -306,7 +306,7 @@ class StepPlanner:
         foot.put(fall, aim, substep.grounds)
 
     def _step_at_once(self, substep: Substep, overdue: Sequence[WalkingFoot]) -> None:
-        """Land the feet in the air, then lift those about to leave their reach."""
+        """Land the feet in the air, then lift the feet that are about to be out of reach."""
         for foot in self.feet:
             if foot.next is not None:
                 self._land_early(substep, foot, foot.next)

@@ -92,14 +92,14 @@ class WalkingFoot:
         self.rest()
 
     def rest(self) -> None:
-        """Forget its motion."""
+        """Reset its motion, as for a foot that has just been placed."""
         self.next = None
         self.velocity = self.away = ORIGIN
         self.quiet = 0.0
         self.stride = STANDING
 
     def support(self) -> Footfall:
-        """Return the footfall on which it stands, or will stand after its step."""
+        """Return the footfall on which the foot stands, or will stand after its step."""
         return self.next or self.falls[-1]
 
     def put(self, fall: Footfall, aim: Vec, grounds: Grounds) -> None:
@@ -110,11 +110,11 @@ class WalkingFoot:
         self.next, self.place = None, place_of(fall, grounds)
 
     def wanted(self) -> Vec:
-        """Return its current desired foothold, ahead of its rest position."""
+        """Return the desired foothold at this moment, ahead of the rest position."""
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
     def phased(self, turns: Sequence[int], settings: WalkSettings) -> Vec:
-        """Return its mid-stride offset from its rest position, depending on its turn in the cycle.
+        """Return the mid-stride offset from the rest position, depending on the step order.
 
         Args:
             turns: The groups in the order of their next steps.
@@ -133,7 +133,7 @@ class WalkingFoot:
         return scaled(middle, smooth(step / (settings.threshold * self.leg.reach)))
 
     def off(self, substep: Substep) -> float:
-        """Return its distance from its desired position, along the ground."""
+        """Return the distance of the foot from its desired position, along the ground."""
         fall = self.falls[-1]
         aim = self.aim if fall.ground == STILL else point_in(substep.grounds(fall.ground), self.aim)
         return length(across(sub(add(self.home, self.stride.middle), aim), substep.up))
@@ -143,7 +143,7 @@ class WalkingFoot:
         return self.off(substep) <= SETTLED * settings.threshold * self.leg.reach
 
     def time_left(self, substep: Substep, settings: WalkSettings) -> float:
-        """Return how many frames remain until it leaves its leg's reach, at constant velocities."""
+        """Return how many frames remain until the foot is out of reach, at constant velocities."""
         if self.is_there(substep, settings):
             return inf
         return time_left(self.place, self.root, self.away, losing_reach(self.leg, settings))

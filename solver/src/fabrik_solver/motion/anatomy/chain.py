@@ -56,11 +56,11 @@ class Chain:
             self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of certain parts, from an index on; -1 without one."""
+        """Return the index of the first bone of certain parts, from an index on, or -1."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
-        """Return the index of the bone below the knee or elbow, by name; -1 without one."""
+        """Return the index of the bone below the knee or elbow, by name, or -1 if there is none."""
         for k in range(1, len(self.path)):
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
@@ -70,9 +70,9 @@ class Chain:
         return -1
 
     def _start(self, lower: int) -> int:
-        """Return the start of the bone below a knee or elbow if only its twist bone has its name.
+        """Return the index of the bone below a knee or elbow, whose twist bone may have its name.
 
-        The bone itself then has the name of the whole limb, like the preceding bone.
+        The bone itself then has the name of the whole limb, like the bone before it.
         """
         above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
         is_split = len(above) > 1 and not self.bends(lower)
@@ -101,17 +101,17 @@ class Chain:
         return k == len(self.path) - 1 and self.path[k] in self.figure.names.marks
 
     def is_stiff(self) -> bool:
-        """Return whether fewer than two bones bend before its hand or foot."""
+        """Return whether fewer than two bones of the chain bend before the hand or foot."""
         return bool({"FOOT", "HAND"} & {*self.parts[:2]}) or any(
             [is_hand(self.figure, i) for i in self.path[:2]]
         )
 
     def leads_down(self) -> bool:
-        """Return whether it leads down more than sideways."""
+        """Return whether the chain leads down more than sideways."""
         return self.high - self.low > STEEP * self.size
 
     def is_horn(self) -> bool:
-        """Return whether it leads up from the end of the trunk."""
+        """Return whether the chain leads up from the end of the trunk."""
         figure = self.figure
         trunk = [i for i in figure.children.get(self.trunk, ()) if figure.side[i] == 0]
         is_end = not any(figure.children[i] for i in trunk)
@@ -131,7 +131,7 @@ class Chain:
         return 0
 
     def is_flat(self) -> bool:
-        """Return whether it ends with a flat foot."""
+        """Return whether the chain ends with a flat foot."""
         ways = [sub(b, a) for a, b in pairwise(self.heads)]
         last = next((step for step in reversed(ways) if length(step) > 0.0), self.heads[0])
         return hypot(last[0], last[1]) >= FLAT * abs(last[2])

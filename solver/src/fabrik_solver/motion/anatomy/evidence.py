@@ -47,12 +47,12 @@ class Pair:
 
     @property
     def is_low(self) -> bool:
-        """Whether it reaches the ground."""
+        """Whether the pair reaches the ground."""
         return self.lower.low <= LOW * self.figure.height
 
     @property
     def lift(self) -> float:
-        """The height of its end, as a fraction of the height of its start."""
+        """The height of the pair's end, as a fraction of the height of its start."""
         return self.lower.low / self.lower.high if self.lower.high > 0.0 else 0.0
 
 
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """Evidence that one pair is of one kind and another of another: a test with a weight."""
+    """Evidence about the kinds of two pairs: a test with a weight."""
 
     kinds: tuple[str, str]
     weight: float
@@ -76,48 +76,48 @@ class Beside(NamedTuple):
 
 
 def always(_pair: Pair) -> float:
-    """The evidence for a kind before any test."""
+    """Return 1 for any pair: the evidence for a kind before any other test."""
     return 1.0
 
 
 def is_called_leg(pair: Pair) -> float:
-    """Bones are named as legs: names show the rigger's intent."""
+    """Return 1 if bones are named as legs, because names show the rigger's intent."""
     return float(pair.kind == "LEG")
 
 
 def is_called_arm(pair: Pair) -> float:
-    """Bones are named as arms: names show the rigger's intent."""
+    """Return 1 if bones are named as arms, because names show the rigger's intent."""
     return float(pair.kind == "ARM")
 
 
 def falls(pair: Pair) -> float:
-    """Legs lead down to the ground; arms may hang halfway."""
+    """Return how far a pair leads down: legs to the ground, hanging arms halfway."""
     return max(0.0, 1.0 - pair.lift)
 
 
 def is_lowest(pair: Pair) -> float:
-    """Nothing reaches down farther than legs."""
+    """Return 1 if no other pair reaches down farther: the lowest pair is legs."""
     low = min([other.lower.low for other in pair.others], default=pair.lower.low)
     return float(pair.lower.low <= low + NEAR * pair.figure.height)
 
 
 def is_flat(pair: Pair) -> float:
-    """A last bone that lies flat is a foot; cloth doesn't have one."""
+    """Return 1 if a last bone lies flat, like a foot; cloth doesn't have one."""
     return float(pair.is_flat)
 
 
 def begins_low(pair: Pair) -> float:
-    """Chains that begin near the ground are foot controls or toes."""
+    """Return 1 if a pair begins near the ground, like foot controls or toes."""
     return float(pair.lower.high < LOW * pair.figure.height)
 
 
 def stays_high(pair: Pair) -> float:
-    """A leg leads down at least halfway to the ground."""
+    """Return 1 if a pair leads down less than halfway to the ground; legs lead down farther."""
     return float(pair.lift > 0.5)
 
 
 def is_lifted(pair: Pair) -> float:
-    """Forelegs whose feet are raised, next to standing legs, are arms (a T-rex)."""
+    """Return 1 for forelegs with raised feet, next to standing legs: arms, as of a T-rex."""
     has_foot = pair.lower.find(("FOOT", "HAND"), 2) >= 0
     if pair.kind != "LEG" or not has_foot or pair.lift <= 0.5:
         return 0.0
@@ -125,12 +125,12 @@ def is_lifted(pair: Pair) -> float:
 
 
 def stands_with_other(pair: Pair) -> float:
-    """Two pairs that lead down from a level trunk to the same height are an animal's legs."""
+    """Return 1 if this pair and another lead from a level trunk to equal heights: animals' legs."""
     return float(any([pair is a or pair is b for a, b in pair.animals]))
 
 
 def are_fins(pair: Pair) -> float:
-    """A single pair that is much shorter than a level trunk is fins (a fish)."""
+    """Return 1 for a single pair that is much shorter than a level trunk, like a fish's fins."""
     figure = pair.figure
     ahead = cross(figure.left, UP)
     trunk = [dot(figure.heads[i], ahead) for i in figure.body if figure.side[i] == 0]
@@ -139,7 +139,7 @@ def are_fins(pair: Pair) -> float:
 
 
 def hangs_beside_feet(pair: Pair) -> float:
-    """Cloth hangs next to legs with feet, on the same bone."""
+    """Return 1 if a pair without feet is on the same bone as legs with feet, like cloth."""
     beside = [other for other in pair.others if other.trunk == pair.trunk]
     return float(
         not pair.has_foot
@@ -148,12 +148,12 @@ def hangs_beside_feet(pair: Pair) -> float:
 
 
 def has_fingers(pair: Pair) -> float:
-    """Fingers make a hand."""
+    """Return 1 if a pair has fingers, like hands."""
     return float(pair.has_fingers)
 
 
 def begins_behind(pair: Pair) -> float:
-    """Wings and capes begin behind the other chains of the same bone."""
+    """Return 1 if a pair begins behind others of the same bone, like wings and capes."""
     start, figure = pair.lower.heads[0], pair.figure
     ways = [
         dot(sub(other.lower.heads[0], start), figure.front)
@@ -164,40 +164,40 @@ def begins_behind(pair: Pair) -> float:
 
 
 def is_on_head(pair: Pair) -> float:
-    """Heads carry ears, horns and hair."""
+    """Return 1 if a pair is on a head, like ears, horns and hair."""
     words = pair.figure.names.words
     return float(any(["head" in words[i] for i in (*pair.above, pair.trunk) if i >= 0]))
 
 
 def is_horn(pair: Pair) -> float:
-    """Chains that lead up from the end of the trunk are horns or ears."""
+    """Return 1 if a pair leads up from the end of the trunk, like horns or ears."""
     return float(pair.lower.is_horn())
 
 
 def rises(pair: Pair) -> float:
-    """Arms don't point up in the rest pose; plates and antlers do."""
+    """Return 1 if a pair points up in the rest pose, like plates and antlers; arms don't."""
     heads = pair.lower.heads
     return float(heads[-1][2] - heads[0][2] > STEEP * pair.lower.size)
 
 
 def is_long(pair: Pair) -> float:
-    """Arms are about half the body's height; ears and lips are shorter."""
+    """Return the length relative to half the body's height: 1 for arms, less for ears and lips."""
     return min(1.0, 2.0 * pair.lower.size / (pair.figure.height or 1.0))
 
 
 def is_beyond_two(pair: Pair) -> float:
-    """Chains on the trunk in addition to legs and arms belong to the head."""
+    """Return 1 if two other pairs are farther down the trunk: the pair then belongs to the head."""
     bones = {other.trunk for other in pair.others if other.trunk in pair.above}
     return float(len(bones) > 1)
 
 
 def is_beside_four_legs(pair: Pair) -> float:
-    """A four-legged animal doesn't have arms; what looks like them is wings, plates or antlers."""
+    """Return 1 for pairs beside an animal's four legs: wings, plates or antlers, but not arms."""
     return float(any([pair is not a and pair is not b for a, b in pair.animals]))
 
 
 def ends_higher(pair: Pair) -> float:
-    """Skirts and coats end higher than the legs on the same bone."""
+    """Return 1 if a pair ends higher than another pair on the same bone, like skirts and coats."""
     low = min([other.lower.low for other in pair.others if other.trunk == pair.trunk], default=inf)
     return float(pair.lower.low > low + NEAR * pair.figure.height)
 
@@ -206,7 +206,7 @@ def ends_higher(pair: Pair) -> float:
 
 
 def are_in_row(a: Pair, b: Pair) -> float:
-    """An insect's legs are alike, and on the same bone."""
+    """Return 1 if two pairs are alike and on the same bone, like an insect's legs."""
     if a.trunk != b.trunk or len(a.lower.path) != len(b.lower.path):
         return 0.0
     sizes = sorted((a.lower.size, b.lower.size))
@@ -214,17 +214,17 @@ def are_in_row(a: Pair, b: Pair) -> float:
 
 
 def are_on_one_bone(a: Pair, b: Pair) -> float:
-    """Several pairs of legs are on separate bones; skirts are on the bone of the legs."""
+    """Return 1 if two pairs are on the same bone, like legs and a skirt, not two pairs of legs."""
     return float(a.trunk == b.trunk)
 
 
 def are_upright(a: Pair, b: Pair) -> float:
-    """An upright trunk doesn't have two pairs of arms; one of them is wings."""
+    """Return 1 if the trunk is upright: of two pairs, one is then wings instead of arms."""
     return float(not stand(a.lower, b.lower))
 
 
 def lacks_feet(a: Pair, b: Pair) -> float:
-    """Gowns and capes hang to the ground like legs, but only legs have feet."""
+    """Return 1 if only one of two pairs has feet: the other may be a gown or cape."""
     near = a.trunk == b.trunk or not stand(a.lower, b.lower)
     return float(a.has_foot != b.has_foot and near)
 
@@ -286,37 +286,37 @@ class Foot(NamedTuple):
 
 
 def is_called_foot(ankle: Ankle) -> float:
-    """Bones are named as feet: names show the rigger's intent, but hocks are also called feet."""
+    """Return 1 if a bone is named as a foot: names show intent, but hocks are also called feet."""
     return float(ankle.chain.parts[ankle.at] == "FOOT")
 
 
 def is_below_shin(ankle: Ankle) -> float:
-    """The bone after the shin is the foot, unless an animal has one more bone."""
+    """Return 1 for the bone after the shin: the foot, unless an animal has one more bone."""
     return float(ankle.is_below_shin)
 
 
 def is_near_ground(ankle: Ankle) -> float:
-    """Ankles are at a tenth of the hip's height."""
+    """Return 1 if a joint is at most a tenth of the hip's height above the ground, like ankles."""
     return float(ankle.height <= FOOT_MAX)
 
 
 def is_above_ankles(ankle: Ankle) -> float:
-    """The higher a joint is above an ankle's height, the more likely it is a hock."""
+    """Return how far the joint is above an ankle's height: the higher, the more likely a hock."""
     return max(0.0, ankle.height - FOOT_MAX) / FOOT_MAX
 
 
 def begins_flat(ankle: Ankle) -> float:
-    """A foot is flat."""
+    """Return 1 if the bone at the joint lies flat, like a foot."""
     return float(ankle.chain.lies_flat(ankle.at))
 
 
 def follows_flat(ankle: Ankle) -> float:
-    """After a flat bone come its toes."""
+    """Return 1 if the bone before the joint lies flat: the next one is then the toes."""
     return float(ankle.chain.lies_flat(ankle.at - 1))
 
 
 def is_long_bone(ankle: Ankle) -> float:
-    """A person's foot is shorter than the shin; an animal's bone below the hock isn't."""
+    """Return 1 if the bone isn't shorter than the shin, as below an animal's hock."""
     heads, k, knee = ankle.chain.heads, ankle.at, ankle.at - 1
     if k + 1 >= len(heads):
         return 0.0
@@ -326,12 +326,12 @@ def is_long_bone(ankle: Ankle) -> float:
 
 
 def bones_before(ankle: Ankle) -> float:
-    """Of several joints near the ground, the first is the ankle."""
+    """Return how many earlier joints are near the ground: the first of them is the ankle."""
     return float(ankle.earlier)
 
 
 def is_last(ankle: Ankle) -> float:
-    """A foot carries toes; a bone without children is the toes."""
+    """Return 1 if the bone has no children: it is then the toes, because a foot carries toes."""
     return float(ankle.at == len(ankle.chain.path) - 1)
 
 

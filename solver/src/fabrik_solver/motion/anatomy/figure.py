@@ -60,7 +60,7 @@ class RestBone(NamedTuple):
 
     Attributes:
         name: Its name; a prefix that ends in a colon is ignored.
-        parent: The index of its parent, less than that of the bone; -1 without one.
+        parent: The index of its parent, less than that of the bone, or -1 if there is none.
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
@@ -95,7 +95,7 @@ class Names:
     """
 
     def __init__(self, bones: Sequence[RestBone], is_mirrored: bool = False) -> None:
-        """Understand the names of bones.
+        """Read the names of bones.
 
         Args:
             bones: The bones.

@@ -33,11 +33,11 @@ class Limb(NamedTuple):
     Attributes:
         kind: ``'ARM'`` or ``'LEG'``.
         side: 1 for left, -1 for right.
-        trunk: Its parent bone in the trunk; -1 without one.
+        trunk: Its parent bone in the trunk, or -1 if there is none.
         carriers: The bones between trunk and limb, such as a clavicle, parents first.
         bones: The bones that bend to move the wrist or ankle, root first.
-        end: The hand or foot; -1 without one.
-        toe: The first bone after the hand or foot; -1 without one.
+        end: The hand or foot, or -1 if there is none.
+        toe: The first bone after the hand or foot, or -1 if there is none.
         halves: Its bones that are the second half of a bone split for twisting.
         is_bare: Whether it lacks a hand or foot, even if another bone serves as its end. A leg that
             stands on the tail of its last bone has no end, but isn't bare.
@@ -57,7 +57,7 @@ class Limb(NamedTuple):
 
     @property
     def inner_joints(self) -> list[int]:
-        """The bones below its elbow or knee, or below several such joints."""
+        """The bones below the limb's elbow or knee, or below several such joints."""
         return [bone for bone in self.bones[1:] if bone not in self.halves]
 
 
@@ -184,7 +184,7 @@ def _twins(chains: Sequence[Chain]) -> list[Pair]:
 
 
 def _difference(a: Chain, b: Chain) -> float:
-    """Return how different two chains are; negative if they have the same name.
+    """Return how different two chains are; negative if the chains have the same name.
 
     If one hand carries something, chains may be alike only up to the hand. Chains that are entirely
     alike rank first.
@@ -248,7 +248,7 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
 
 
 def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
-    """Return the joint on which a leg stands, however short its femur, otherwise the last joint."""
+    """Return the joint on which a leg with a short femur stands, otherwise the last joint."""
     ankle = _ankle(pair, chain, 0, lower, last)
     return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 
@@ -283,7 +283,7 @@ def _is_hip(chain: Chain, k: int) -> bool:
 
 
 def _carriers(chain: Chain, kind: str, last: int) -> int:
-    """Return the number of carriers of a limb that ends at or before an index."""
+    """Return how many bones at the start of a chain carry its limb, such as a clavicle."""
     heads, parts = chain.heads, chain.parts
     if kind == "ARM" and parts[last] == "HAND":
         bends = [k for k in range(last) if chain.bends(k)]

@@ -40,9 +40,9 @@ class Anatomy(NamedTuple):
         left: The horizontal unit vector to the left.
         front: The horizontal unit vector that the body faces.
         height: The distance from the lowest to the highest joint of the body.
-        hips: The bone that carries the legs; -1 without one.
+        hips: The bone that carries the legs, or -1 if there is none.
         spine: The bones from the branch of the legs to the head, parents first.
-        head: The head; -1 without one.
+        head: The head, or -1 if there is none.
         limbs: The arms and legs in pairs, from top to bottom and from left to right.
         pose: The index of the pose used, in which all directions are given; -1 for the rest pose.
         evidence: The evidence for the sides: ``'NAMES'``, ``'AXIS'`` of a symmetric pose,
@@ -114,7 +114,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
 
 def better_than(anatomy: Anatomy) -> float:
-    """Return the confidence that a better pose must exceed: this one's plus 1 − `SURE`."""
+    """Return the confidence that a better pose must exceed: that of a pose plus 1 − `SURE`."""
     return anatomy.sureness + 1.0 - SURE
 
 
@@ -206,7 +206,7 @@ def _faces_backward(figure: Figure, limbs: Sequence[Limb]) -> bool:
 
 
 def _from_legs(figure: Figure, legs: Sequence[Limb]) -> Vec:
-    """Return the vector from the middle of the hips to the head, by its name; zero without any."""
+    """Return the vector from the middle of the hips to the head named as one; otherwise zero."""
     head = _called_head(figure)
     if head < 0 or not legs:
         return ORIGIN
@@ -289,7 +289,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first trunk bone named as a head, preferably as nothing else; -1 without one."""
+    """Return the first trunk bone named as a head, preferably as nothing else, or -1."""
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
@@ -306,14 +306,14 @@ def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
 
 
 def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
-    """Return the first of some trunk bones; of several pieces, the lowest and hindmost."""
+    """Return the first of some trunk bones; if they aren't connected, the lowest and hindmost."""
     lines = [figure.ancestry(i)[:-1] for i in trunk]
     tops = [i for i, line in zip(trunk, lines, strict=True) if not {*line} & {*trunk}]
     return min(tops, key=lambda i: _rise(figure, i), default=-1)
 
 
 def _foremost(figure: Figure, trunk: Sequence[int]) -> int:
-    """Return the last of some trunk bones; of several pieces, the highest and foremost."""
+    """Return the last of some trunk bones; if they aren't connected, the highest and foremost."""
     above = {bone for i in trunk for bone in figure.ancestry(i)[:-1]}
     return max({*trunk} - above, key=lambda i: _rise(figure, i), default=-1)
 
@@ -373,9 +373,9 @@ def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
     """Return the children of a bone that belong to the trunk, without the face.
 
-    Bones that don't belong to the trunk by name are also left out, because a tail may rise ahead
-    like a scorpion's, and the odd leg of a robot like a neck. So are bones that mark the end of
-    another. If a head only consists of a capture's markers, the nose is the head.
+    Bones with other names are left out: a scorpion's tail may rise ahead, and a robot's fifth leg
+    may look like a neck. Bones that mark the end of another bone are left out too. If a head only
+    consists of a capture's markers, the nose is the head.
     """
     names = figure.names
     trunk = [
