@@ -212,7 +212,8 @@ CLIPS: dict[str, Clip] = {
     "a sprint at 24": SPRINT._replace(rate=24),
     "a sprint at 120": SPRINT._replace(rate=120),
     # It rests on its knees, which are lower than its feet: the body doesn't sink to these.
-    "a crawl": Clip("dm_crawl.bvh", "root", CRAWL, rate=60, says="rests on its knee"),
+    "a crawl": Clip("dm_crawl.bvh", "root", CRAWL, count=100, says="rests on its knee"),
+    "a crawl at 60": Clip("dm_crawl.bvh", "root", CRAWL, rate=60, says="rests on its knee"),
     "a dog": Clip("dog_pace.bvh", "root", DOG, rate=60),
     "a fox": Clip("Fox.glb", "b_Hip_01", FOX, "Walk", 30, is_set_up=True),
     "a quadruped": Clip(
@@ -250,8 +251,9 @@ ROWS: list[tuple[str, str, dict[str, float]]] = [
     ("a sprint at 120", "downhill", {"knees": 1.5}),
     # The heel of a foot on its ball landed below the tread behind it, and jumped up in a frame.
     ("a walk backward", "stairs", {"knees": 2.0, "ankles": 2.0}),
-    # Its knee turned by more than its capture does, toward where it bends on average.
-    ("a crawl", "floor", {"all moved": 0.01, "knees": 1.1, "swivel": 1.1}),
+    ("a crawl", "floor", {"all moved": 0.01}),
+    # Its knee turned farther than captured, as it faced its mean bend only where the leg changed.
+    ("a crawl at 60", "floor", {"knees": 1.1, "swivel": 1.1}),
     # Hind legs and forelegs stand at different heights: a level trunk would fold or pull them.
     ("a dog", "uphill", {"knees": 1.3, "pitch off": 0.1, "pitch wobble": radians(6.0)}),
     ("a fox", "uphill", PLANE),
