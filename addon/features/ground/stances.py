@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from math import floor, inf
+from itertools import accumulate, pairwise
+from math import floor, inf, pi
 from typing import NamedTuple
 
 import bpy
@@ -32,7 +33,7 @@ from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn, bet
 from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
-from fabrik_solver.motion.smoothest import Wish
+from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
@@ -132,6 +133,7 @@ class FootClip:
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
         self.standing = Column(self._stands)
+        self._gone = Column(self._shares_gone)
         self.first, self.last = self._uncut()
         self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
         self.carrying = {f for a, b in contact_track.extents for f in range(a, b + 1)}
@@ -221,6 +223,26 @@ class FootClip:
     def _flat(self, time: float) -> Pose:
         """Return the locked pose of the foot on the animation's floor."""
         return self.planted.at(time, self.pose(time))
+
+    def gone(self, time: float, first: int, last: int) -> float:
+        """Return the fraction of its path that a swinging foot has covered between two frames.
+
+        It changes smoothly and is at rest at both ends. If it depended on time alone, a running
+        foot would come too close to its hip on a slope.
+        """
+        shares = self._gone[range(first - 1, last + 2)]
+        number = min(floor(time), last - 1) - first
+        return cubic(shares[number : number + 4], time - first - number)
+
+    def _shares_gone(self, swing: range) -> list[float]:
+        """Return the result of `gone` at each frame of a swing, and at the frames next to it."""
+        frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
+        places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
+        path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        shares = [0.0, *[gone / (path[-1] or 1.0) for gone in path], 1.0]
+        stiffness = (len(path) / pi) ** 4  # Halves an oscillation with a period of two swings.
+        ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
+        return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
     def within(self, frame: int) -> int:
         """Return the frame of the clip nearest to a frame."""
@@ -402,7 +424,7 @@ class Stances:
         previous, following = swing.previous, swing.following
         if swing.roll is None and previous == following:
             return previous
-        fraction = smooth((time - swing.first) / (swing.last - swing.first))
+        fraction = self.clip.gone(time, swing.first, swing.last)
         shift = mix(previous.shift, following.shift, fraction)
         return GroundOffset(
             shift if swing.roll is None else add(shift, swing.roll.at(time)),
