@@ -275,18 +275,14 @@ class HipPath(Column[float, BodyMove]):
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a hip's problem is reported by its legs."""
     hips: dict[int, Hip] = {}
-    feet = [leg for leg in chains if isinstance(leg.goal_source, GroundGoal) and not leg.problem]
-    grounds = {leg: ground_settings(settings(rig.object).constraints[leg.item]) for leg in feet}
-    legs = {leg: ground for leg, ground in grounds.items() if ground.use_hip}
+    legs = _legs_with_hips(rig, chains)
     common, reason = _common_parent(rig, [leg for leg, ground in legs.items() if not ground.hip])
     for leg, ground in legs.items():
-        bone = common
-        if ground.hip:
-            try:
-                bone = _hip_bone(rig, leg, ground)
-            except ProblemError as problem:
-                leg.problem = str(problem)
-                continue
+        try:
+            bone = _hip_bone(rig, leg, ground) if ground.hip else common
+        except ProblemError as problem:
+            leg.problem = str(problem)
+            continue
         if bone < 0:
             _ground_goal(leg).hip_note = reason
             continue
@@ -295,6 +291,13 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
         hips[bone].chains.append(leg)
         _ground_goal(leg).hip = hips[bone]
     yield from hips.values()
+
+
+def _legs_with_hips(rig: Skeleton, chains: Sequence[ChainPlan]) -> dict[ChainPlan, FabrikGround]:
+    """Return the working legs for which a hip moves, with their settings."""
+    feet = [leg for leg in chains if isinstance(leg.goal_source, GroundGoal) and not leg.problem]
+    grounds = {leg: ground_settings(settings(rig.object).constraints[leg.item]) for leg in feet}
+    return {leg: ground for leg, ground in grounds.items() if ground.use_hip}
 
 
 def _common_parent(rig: Skeleton, legs: Sequence[ChainPlan]) -> tuple[int, str]:

@@ -325,11 +325,7 @@ class Planted:
                     turn = mean_turn([self._pose(frame).turn for frame in frames])
                     start = sub(ball, rotate(turn, self._sole.pivot))
                 anchors.append(Anchor(part, turn, start, start))
-        for i, anchor in enumerate(anchors):
-            if anchor.part.kind == HEEL:  # It stands as in the flat phases beside it.
-                beside = [flat for flat in anchors[max(0, i - 1) : i + 2] if flat is not anchor]
-                heels = [add(flat.start, rotate(flat.turn, self._sole.heel)) for flat in beside]
-                anchors[i] = anchor._replace(start=heels[0], end=heels[-1])
+        self._lock_heels(anchors)
         flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         if flats:
             longest = max(flats, key=lambda anchor: anchor.part.last - anchor.part.first)
@@ -337,6 +333,13 @@ class Planted:
         frames = self._counted(contact.first, contact.last)
         turn = mean_turn([self._pose(frame).turn for frame in frames])
         return PlantedContact(tuple(anchors), self._mean(frames, ORIGIN), turn)
+
+    def _lock_heels(self, anchors: list[Anchor]) -> None:
+        """Set where heels stand: as in the flat phases beside them."""
+        for i in [i for i, anchor in enumerate(anchors) if anchor.part.kind == HEEL]:
+            beside = [anchors[j] for j in (i - 1, i + 1) if 0 <= j < len(anchors)]
+            heels = [add(flat.start, rotate(flat.turn, self._sole.heel)) for flat in beside]
+            anchors[i] = anchors[i]._replace(start=heels[0], end=heels[-1])
 
     def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
         """Return the mean location of a point of the foot."""

@@ -65,18 +65,12 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
         return [0.0] * len(wishes)
     targets, weights, bends, lows, highs = map(list, zip(*wishes, strict=True))
     matrix, wanted = _normal_equations(targets, weights, bends[1:-1], stiffness, tension)
-    sizes = [abs(value) for value in (*targets, *lows, *highs) if isfinite(value)]
-    near = ROUNDING * max(sizes, default=0.0)
+    near = ROUNDING * max(map(abs, filter(isfinite, (*targets, *lows, *highs))))
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
     chances, fewest = CHANCES, len(wishes) + 1
     while True:
-        bands, values = [list(band) for band in matrix], list(wanted)
         held = {i: lows[i] if side < 0 else highs[i] for i, side in enumerate(sides) if side}
-        for i, bound in held.items():
-            bands[0][i], values[i] = FIRM, FIRM * bound
-        _solve(bands, values)
-        for i, bound in held.items():
-            values[i] = bound  # Without the rounding.
+        values = _solved(matrix, wanted, held)
         changes = _changes(matrix, wanted, sides, values, (lows, highs), near)
         if not changes:
             return values
@@ -138,10 +132,12 @@ def _normal_equations(
     return (middle, near, far), values
 
 
-def _solve(bands: Sequence[list[float]], values: list[float]) -> None:
-    """Replace the right-hand side by the solution, using the factors L D Lᵀ of the matrix."""
-    middle, near, far = bands
-    count = len(values)
+def _solved(matrix: Bands, wanted: Sequence[float], held: dict[int, float]) -> list[float]:
+    """Return the solution with fixed values at some frames, using the factors L D Lᵀ."""
+    middle, near, far = [list(band) for band in matrix]
+    values, count = list(wanted), len(wanted)
+    for i, bound in held.items():
+        middle[i], values[i] = FIRM, FIRM * bound
     for i in range(count):
         pivot = middle[i]
         first, second = near[i] / pivot, far[i] / pivot
@@ -158,6 +154,9 @@ def _solve(bands: Sequence[list[float]], values: list[float]) -> None:
         values[i] -= near[i] * values[i + 1]
         if i + 2 < count:
             values[i] -= far[i] * values[i + 2]
+    for i, bound in held.items():
+        values[i] = bound  # Without the rounding.
+    return values
 
 
 def _changes(
