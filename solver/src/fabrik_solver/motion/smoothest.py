@@ -65,7 +65,8 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
         return [0.0] * len(wishes)
     targets, weights, bends, lows, highs = map(list, zip(*wishes, strict=True))
     matrix, wanted = _normal_equations(targets, weights, bends[1:-1], stiffness, tension)
-    near = ROUNDING * max(map(abs, filter(isfinite, (*targets, *lows, *highs))))
+    sizes = [abs(value) for value in (*targets, *lows, *highs) if isfinite(value)]
+    near = ROUNDING * max(sizes)
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
     chances, fewest = CHANCES, len(wishes) + 1
     while True:
