@@ -70,8 +70,7 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
     chances, fewest = CHANCES, len(wishes) + 1
     while True:
-        held = {i: lows[i] if side < 0 else highs[i] for i, side in enumerate(sides) if side}
-        values = _solved(matrix, wanted, held)
+        values = _solved(matrix, wanted, sides, (lows, highs))
         changes = _changes(matrix, wanted, sides, values, (lows, highs), near)
         if not changes:
             return values
@@ -133,8 +132,14 @@ def _normal_equations(
     return (middle, near, far), values
 
 
-def _solved(matrix: Bands, wanted: Sequence[float], held: dict[int, float]) -> list[float]:
-    """Return the solution with fixed values at some frames, using the factors L D Lᵀ."""
+def _solved(
+    matrix: Bands,
+    wanted: Sequence[float],
+    sides: Sequence[int],
+    bounds: tuple[Sequence[float], Sequence[float]],
+) -> list[float]:
+    """Return the solution with frames held by their bounds, using the factors L D Lᵀ."""
+    held = {i: bounds[side > 0][i] for i, side in enumerate(sides) if side}
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i, bound in held.items():
