@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import ceil, floor, sqrt
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from fabrik_solver.motion.planted import pivoted
 from fabrik_solver.motion.smoothest import Wish
 
 from ...plan.chain_plan import Aim
+from .contact_track import SAME
 from .grounded_foot import pose_of
 from .stances import Stances
 
@@ -97,7 +99,7 @@ class Knees:
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         off = knee.aside(far, size)
         wanted = knee.apart(max(0.0, off + self._path.at(time)), size) - far
-        gives = self.stances.influence(time) * knee.given(wanted, size)
+        gives = self._weight(time) * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim._replace(place=foot.place)
         wanted = far + gives
@@ -113,6 +115,24 @@ class Knees:
             location = sub(location, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=location, axes=axes)
+
+    def _weight(self, time: float) -> float:
+        """Return how much easing and facing count: not at all if the leg is never changed.
+
+        Where a leg is changed in some frames only, a knee that faced its mean bend only there would
+        turn suddenly.
+        """
+        return self.stances.influence(time) if self._is_changed else 0.0
+
+    @cached_property
+    def _is_changed(self) -> bool:
+        """Whether the ground changes the distance from hip to ankle in any frame of the clip."""
+        clip, size = self.stances.clip, self._size
+        looks = map(self._looked.__getitem__, range(clip.first, clip.last + 1))
+        apart = (
+            knee.apart(look.grounded, size) - knee.apart(look.animated, size) for look in looks
+        )
+        return any(abs(change) > SAME * size for change in apart)
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return the distance from ankle to hip joint of a swinging leg (see `folded`)."""
@@ -152,7 +172,7 @@ class Knees:
 
     def faced(self, time: float, aim: Aim, root: Vec) -> Aim:
         """Return a foot's goal with the point that its knee faces, if that is known."""
-        foot, gate = pose_of(aim), self.stances.influence(time)
+        foot, gate = pose_of(aim), self._weight(time)
         along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
         if gate == 0.0 or along is None:
             return aim
