@@ -6,7 +6,7 @@ smoothest curve. A body is pitched by the legs that stand at each end of its tru
 function of time, the contacts and the ground.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import acos, atan2, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
@@ -32,7 +32,6 @@ from ..core.vectors import (
 )
 from .easing import smooth
 from .knee import FLEXED, LEAST, ROOM, folded
-from .smoothest import Wish
 
 STEEPEST = 0.5
 """Cosine of the slope above which a face is a wall: 60°."""
@@ -81,16 +80,6 @@ def influence(height: float, blend: float) -> float:
         blend: The blend height; 0 if the ground always counts.
     """
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
-
-
-def lifted(lack: float, is_flat: bool) -> Wish:
-    """Return what a frame requires of a foot's lift over obstacles.
-
-    Args:
-        lack: How far the foot would be too low, at least 0.
-        is_flat: Whether it is flat on the ground, and so is lifted no higher.
-    """
-    return Wish(low=lack, high=lack if is_flat else inf)
 
 
 class CarriedLeg(NamedTuple):
@@ -230,19 +219,6 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
         if square > 0.0:
             total = add(total, scaled(lock, min(max(0.0, -dot(root, lock) / square), 1.0)))
     return scaled(total, 1.0 / len(jumps))
-
-
-def averaged(at: Mapping[int, float], time: float, ease: int, stride: int) -> float:
-    """Return the mean of numbers around a time, as a smooth function of time.
-
-    Args:
-        at: The numbers at all multiples of the stride.
-        time: See `smoothed`.
-        ease: See `smoothed`.
-        stride: See `smoothed`.
-    """
-    weights = dict(_weights(time, ease, stride))
-    return fsum([weight * at[frame] for frame, weight in weights.items()]) / fsum(weights.values())
 
 
 def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: int) -> Vec:
