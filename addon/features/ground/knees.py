@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from math import ceil, floor, sqrt
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion import knee
+from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.columns import FINE, Column, SmoothColumn
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
@@ -73,6 +72,8 @@ class Knees:
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._shift_at = shift_at
         self._looked = Column(self._look)
+        self._changed = Column(self._is_changed)
+        self._rate = track.rate
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
 
     def eased(self, time: float, aim: Aim, root: Vec) -> Aim:
@@ -117,22 +118,21 @@ class Knees:
         return aim._replace(place=location, axes=axes)
 
     def _weight(self, time: float) -> float:
-        """Return how much easing and facing count: not at all if the leg is never changed.
+        """Return how much easing and facing count: as often as the ground changes the leg nearby.
 
-        Where a leg is changed in some frames only, a knee that faced its mean bend only there would
-        turn suddenly.
+        A knee that faced its mean bend only in the changed frames would turn suddenly.
         """
-        return self.stances.influence(time) if self._is_changed else 0.0
-
-    @cached_property
-    def _is_changed(self) -> bool:
-        """Whether the ground changes the distance from hip to ankle in any frame of the clip."""
-        clip, size = self.stances.clip, self._size
-        looks = map(self._looked.__getitem__, range(clip.first, clip.last + 1))
-        apart = (
-            knee.apart(look.grounded, size) - knee.apart(look.animated, size) for look in looks
+        ease = self._path.stride * max(
+            4, round(0.25 * ground.STRIDE * self._rate / self._path.stride)
         )
-        return any(abs(change) > SAME * size for change in apart)
+        changed = ground.averaged(self._changed, time, ease, self._path.stride)
+        return self.stances.influence(time) * changed
+
+    def _is_changed(self, frame: int) -> float:
+        """Return 1 if the ground changes the distance from hip to ankle at a frame, else 0."""
+        look, size = self._looked[frame], self._size
+        change = knee.apart(look.grounded, size) - knee.apart(look.animated, size)
+        return float(abs(change) > SAME * size)
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return the distance from ankle to hip joint of a swinging leg (see `folded`)."""

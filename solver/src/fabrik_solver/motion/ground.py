@@ -6,7 +6,7 @@ smoothest curve. A body is pitched by the legs that stand at each end of its tru
 function of time, the contacts and the ground.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import acos, atan2, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
@@ -219,6 +219,19 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
         if square > 0.0:
             total = add(total, scaled(lock, min(max(0.0, -dot(root, lock) / square), 1.0)))
     return scaled(total, 1.0 / len(jumps))
+
+
+def averaged(at: Mapping[int, float], time: float, ease: int, stride: int) -> float:
+    """Return the mean of numbers around a time, as a smooth function of time.
+
+    Args:
+        at: The numbers at all multiples of the stride.
+        time: See `smoothed`.
+        ease: See `smoothed`.
+        stride: See `smoothed`.
+    """
+    weights = dict(_weights(time, ease, stride))
+    return fsum([weight * at[frame] for frame, weight in weights.items()]) / fsum(weights.values())
 
 
 def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: int) -> Vec:
