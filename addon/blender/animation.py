@@ -229,7 +229,7 @@ def active_lists(ob: bpy.types.Object) -> list[Any]:
 
 
 def active_holder(ob: bpy.types.Object) -> Any:
-    """Return the holder of the action that takes keys of whole values; None without any.
+    """Return the holder of the action that takes keys of whole values; None if there is none.
 
     This is the animation data, or the strip below an offset layer.
     """

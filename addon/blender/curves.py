@@ -306,7 +306,7 @@ def _holders(ob: bpy.types.Object, layer: OffsetLayer | None) -> list[Any]:
 
 
 def _copied_curves(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Any] | None:
-    """Return the F-curves of an object in a depsgraph's copies of its actions; None without any."""
+    """Return the F-curves of an object in a depsgraph's copies of its actions, or None."""
     copy = ob.evaluated_get(depsgraph)
     holders = _holders(copy, edited_layer(copy))
     if not holders or not all(holder.action.is_evaluated for holder in holders):

@@ -103,8 +103,8 @@ class Rig(Protocol):
     """A kind of rig: the bones of its body, and the controls that pose them.
 
     Attributes:
-        is_keyed: Whether keys on the body's bones pose it, so that its clip shows the motion and IK
-            can pose any part. Otherwise controls may pose it.
+        is_keyed: Whether keys on the body's own bones pose it. If so, the action shows the motion,
+            and IK can be added to any part. If not, controls may pose the body.
     """
 
     is_keyed: bool

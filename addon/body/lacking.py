@@ -30,7 +30,7 @@ def _left_out(body: Body) -> str:
 
 
 def stiff_limbs(body: Body) -> str:
-    """Return a sentence on limbs of a single bone; empty without any."""
+    """Return a sentence on limbs of a single bone; empty if all can bend."""
     bones = [body.names[limb.bones[0]] for limb in body.anatomy.stiff]
     if not bones:
         return ""
@@ -40,7 +40,7 @@ def stiff_limbs(body: Body) -> str:
 
 
 def bare_limbs(body: Body) -> str:
-    """Return a sentence on limbs without a hand or foot; empty without any."""
+    """Return a sentence on limbs without a hand or foot; empty if all have one."""
     limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
     bare = [limb.end if limb.end >= 0 else limb.bones[-1] for limb in limbs]
     if not bare:

@@ -26,10 +26,10 @@ Concerns = Callable[[str, Collection[str]], bool]
 def animated_frames(
     starts: Iterable[Node], relations: Callable[[Node], Iterable[Node]], concerns: Concerns
 ) -> list[float]:
-    """Return the whole frames of the animation that moves bones or objects; empty without any.
+    """Return every integer frame of the animation that moves some bones or objects.
 
-    Includes actions and NLA strips. If drivers move them, or F-curves extend beyond their keys, the
-    scene's frame range is included as well.
+    Returns an empty list if nothing moves them. Includes actions and NLA strips. If drivers move
+    them, or F-curves extend beyond their keys, the scene's frame range is included as well.
 
     Args:
         starts: The bones and objects.

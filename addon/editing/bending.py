@@ -166,9 +166,10 @@ def rolled_cone(
     subtracted from the twist.
 
     Args:
-        swing: The semi-axes about X and Z, in radians.
+        swing: The semi-axes of the cone's elliptical cross-section, about X and Z, in radians.
         twist: The minimum and maximum twist, in radians.
-        center: The rotation to the center, already rotated.
+        center: The rotation from the rest pose to the cone's center, already expressed in the
+            rolled axes.
         roll: The angle about the bone's Y axis, in radians.
     """
     semi_axes, (low, high) = list(swing), twist

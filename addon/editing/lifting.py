@@ -72,7 +72,9 @@ def set_down(
     indices: Iterable[int],
     new: Collection[tuple[bpy.types.Object, str]],
 ) -> None:
-    """Move new targets and poles to where the animation needs them, so that the pose is kept.
+    """Lower new targets and poles by the amount that the body lifts them.
+
+    This keeps the displayed pose.
 
     Args:
         armature: The armature of the constraints.

@@ -96,7 +96,7 @@ def limbs_to_fk(
 
 
 def states_of(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[SwitchState]:
-    """Return the states of the limbs with a switch that aren't in FK yet.
+    """Return the states of those limbs that have an FK/IK switch and aren't in FK yet.
 
     Raises:
         ProblemError: If a switch is animated.

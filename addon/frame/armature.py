@@ -276,7 +276,10 @@ class FkReader:
         return self._renewed()
 
     def read_played(self, evaluated: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
-        """Read the values that the animation changes, if only playback happened since `read`."""
+        """Read only the values that the animation changes.
+
+        Call it only if nothing but playback happened since `read`.
+        """
         names = varying.settings
         return self.read(evaluated, channels, varying.has_channels, bool(names), names)
 

@@ -492,6 +492,8 @@ def moved_report(
 ) -> Report:
     """Return the report of a chain whose tip a layer may have moved.
 
+    A layer is a look-at, rope, free chain, wave or spring.
+
     Args:
         scene: The scene with the layer's result.
         chain: The chain.

@@ -370,7 +370,7 @@ class ChannelSnapshot(SceneSnapshot):
         return rig.object.evaluated_get(depsgraph)
 
     def _curves(self, uid: int) -> Sampler | None:
-        """Return an object's F-curves at the next frame; None without any."""
+        """Return an object's F-curves at the next frame; None if it has none."""
         if uid not in self._samplers:
             curves, frame = self.plan.lookahead.curves.get(uid), self._frame_ahead
             sampler = None if curves is None or frame is None else Sampler(curves, frame)

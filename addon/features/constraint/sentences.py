@@ -195,7 +195,7 @@ def _poses_alone(chain: ChainPlan, bone: int, turns: bool) -> bool:
 
 
 def posed_by(armature: bpy.types.Object, bone: str) -> str:
-    """Return a sentence on the constraints that pose a bone; empty without any."""
+    """Return a sentence on the constraints that pose a bone; empty if none do."""
     if known() is None:
         return ""
     chains = chains_in(armature)

@@ -111,7 +111,7 @@ def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, Re
 def add_rolls(armature: bpy.types.Object, soles: Mapping[int, RestSole]) -> int:
     """Add roll controls to feet whose targets are bones; return their number.
 
-    Nothing moves: the controls are in their rest pose, except for bent toes.
+    Nothing moves: the controls are in their rest pose, except toe controls of bent toes.
 
     Args:
         armature: The armature.

@@ -286,7 +286,7 @@ def refusal_of(armature: bpy.types.Object) -> str:
 
 
 def kept_body(rig: Skeleton) -> KeptBody | None:
-    """Return an armature's body with the bones pinned during playback; None without any.
+    """Return an armature's body with the bones pinned during playback; None if none are.
 
     Raises:
         ProblemError: If the body can't be posed.

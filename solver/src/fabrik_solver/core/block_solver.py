@@ -126,7 +126,7 @@ class System:
         ]
 
     def reset(self, damping: float) -> None:
-        """Reset the equations to the damping alone."""
+        """Clear the equations, leaving only the damping."""
         zeros = ZEROS
         for row in self._rows:
             for block in row:
@@ -191,7 +191,7 @@ class TreeSystem(System):
         self._shared = JointSystem()
 
     def reset(self, damping: float) -> None:
-        """Reset the equations to the damping alone."""
+        """Clear the equations, leaving only the damping."""
         self._shared = JointSystem()
         self._paths = [[] for _ in self._effectors]
         for block in self._blocks:

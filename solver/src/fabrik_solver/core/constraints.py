@@ -80,19 +80,19 @@ class ConstraintSpaces:
             return frame_in(inverse(self.custom), frame_in(self.world, frame))
         return frame if space == "POSE" else frame_in(inverse(self.rest), frame)
 
-    def placed(self, seen: Frame, space: str) -> Frame:
-        """Return a frame converted from a space; the inverse of `seen`.
+    def placed(self, frame: Frame, space: str) -> Frame:
+        """Return a frame, given in a space, in armature space; the inverse of `seen`.
 
         Raises:
             ValueError: If the space has zero scale.
         """
         if space == "WORLD":
-            return frame_in(inverse(self.world), seen)
+            return frame_in(inverse(self.world), frame)
         if space == "LOCAL":
-            return out_of_local_space(self.bone, seen, self.parent)
+            return out_of_local_space(self.bone, frame, self.parent)
         if space == "CUSTOM":
-            return frame_in(inverse(self.world), frame_in(self.custom, seen))
-        return seen if space == "POSE" else frame_in(self.rest, seen)
+            return frame_in(inverse(self.world), frame_in(self.custom, frame))
+        return frame if space == "POSE" else frame_in(self.rest, frame)
 
     def constrained(
         self, con: Constraint, space: str, frame: Frame, source: Frame, influence: float = 1.0

@@ -26,8 +26,9 @@ BLENDER_LOCKED: Final = 16.0 * 2.0**-23
 def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
     """Return the angles about X, Y and Z that make a rotation, nearest to ``near``.
 
-    The sum and the difference of the outer angles each come from a pair of numbers. In gimbal lock
-    one pair vanishes. Its angle is then lost in rounding, but doesn't matter.
+    The sum and the difference of the first and third angles are each computed from a pair of
+    numbers. In gimbal lock one pair vanishes, so that sum or difference is lost in rounding, but
+    then it doesn't matter.
 
     Args:
         rotation: The rotation, as a unit quaternion.

@@ -83,7 +83,9 @@ def held_channels(
     factor: float,
     carried: Frame = WHOLE,
 ) -> tuple[Quat, Vec]:
-    """Return a bone's rotation and location if its channels act in a frame other than its parent's.
+    """Return the rotation and location channels that pose a bone that acts in another frame.
+
+    They pose it as if its own channels acted in that frame instead of its parent's.
 
     Args:
         bone: The bone.
@@ -94,7 +96,7 @@ def held_channels(
         earlier: The frame to blend from, in world space.
         factor: The blend factor; at 1 `earlier` is unused.
         carried: The frame of a held child of the bone, in the bone's space, without scale. The bone
-            doesn't inherit the frame's scale and shear, which would move the child.
+            doesn't inherit the scale and shear of `space`, which would move the child.
 
     Raises:
         ValueError: If the parent has zero scale.

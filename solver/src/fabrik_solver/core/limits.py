@@ -57,7 +57,7 @@ class Limit:
         return []
 
     def inside(self, unit_point: Vec) -> Quat:
-        """Map the unit cube onto the allowed rotations."""
+        """Map a point of the unit cube to an allowed rotation."""
         return QUAT_IDENTITY
 
     def outline(self) -> list[Quat]:

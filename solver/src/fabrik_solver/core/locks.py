@@ -97,7 +97,10 @@ class LockedAngles(Limit):
         return both_ways(_perpendicular(free))
 
     def inside(self, unit_point: Vec) -> Quat:
-        """Return the rotation with free angles from −π to π."""
+        """Map a point of the unit cube to an allowed rotation.
+
+        Each coordinate sets a free angle, from −π to π.
+        """
         coordinates = [*unit_point]
         turns: list[Quat] = []
         for i, angle in enumerate(self.angles):

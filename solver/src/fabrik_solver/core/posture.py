@@ -241,9 +241,9 @@ class ChainInput:
             rest_bend: How the chain bends in the rest pose. None uses the bend direction that its
                 hinges allow. Without hinges it uses the Z axes of all bones except the first, so
                 that they bend about their X axes.
-            limits: The joint limit of each bone; empty without any.
-            stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty without
-                any.
+            limits: The joint limit of each bone; empty if no bone has one.
+            stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty if
+                none does.
             has_hand: Whether the last bone can be oriented. If the tip is its head, (0, 0, 0), it
                 doesn't help to reach the target.
             limb_bend: Like ``rest_bend``, for the bones before a hand whose tail is the tip.
@@ -314,7 +314,7 @@ class ChainInput:
 
     @property
     def chain(self) -> Chain:
-        """The joints for the position solver, which some motions don't need."""
+        """The joints for the position solver; made on demand, as some motions don't need them."""
         chain = self._chain
         if chain is None:
             chain = posed_chain(self._axes, self.joints, self.rest_bend, self._limits)
@@ -416,7 +416,7 @@ def posed_chain(
         axes: The axes of the posed bones, root first.
         joints: Their heads and the tip.
         rest_bend: See `ChainInput`.
-        limits: The joint limit of each bone; empty without any.
+        limits: The joint limit of each bone; empty if no bone has one.
     """
     hinged = _hinged_bend(axes, joints, limits) if limits and rest_bend is None else None
     bend = hinged or straight_bend(axes, rest_bend)

@@ -121,7 +121,7 @@ def hip_lift(
         legs: All its legs, at least one.
         up: The unit vector along which it moves.
         extension: The maximum extension of a leg, as a fraction of its length.
-        follow: The fraction of the mean rise that it follows: 1, or 0 to be lowered only.
+        follow: The fraction of the mean rise that it follows, from 0 to 1.
     """
     rise = _mean_rise(legs, follow)
     lacks = [_lack(leg, up, extension, rise) for leg in legs if leg.length > 0.0]

@@ -52,14 +52,13 @@ def folded(apart: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
     The leg folds freely up to halfway between its animated fold and its knee's limit. Beyond that,
-    the fold is eased toward three quarters of the way, without ever getting there. A leg animated
+    the fold is eased toward three quarters of the way, which it never reaches. A leg animated
     beyond its knee's limit folds no farther.
 
     Args:
         apart: The distance without a limit.
         animated: The animated distance.
-        inner: The least distance that the knee allows (see `FLEXED`), or the difference of the
-            bones' lengths.
+        inner: The shortest distance that the knee's muscles (see `FLEXED`) or the bones allow.
     """
     inner = min(inner, animated)
     free = 0.5 * (animated + inner)
