@@ -255,6 +255,15 @@ def groups() -> Iterator[tuple[str, Any]]:
                 yield from groups_below(f"{owner}.{prop.identifier}", class_of(prop))
 
 
+def single_properties(owner: str) -> list[Any]:
+    """Return our properties of one of Blender's types that belong to no group."""
+    return [
+        prop
+        for prop in getattr(bpy.types, owner).bl_rna.properties
+        if prop.is_runtime and prop.identifier.startswith("fabrik") and prop.type != "POINTER"
+    ]
+
+
 def class_of(prop: Any) -> Any:
     """Return the class that a property points to."""
     name = prop.fixed_type.identifier
@@ -278,6 +287,12 @@ def own_properties(kind: Any) -> list[Any]:
     return [prop for prop in by_name.values() if prop.description not in blenders]
 
 
+def is_shown(prop: Any) -> bool:
+    """Return whether a property has a row: it isn't hidden, and has no section of its own."""
+    is_group = prop.type == "POINTER" and is_ours(class_of(prop))
+    return prop.type != "COLLECTION" and not prop.is_hidden and not is_group
+
+
 NOTE = "<!-- Written by tools/reference.py: make docs -->"
 
 
@@ -286,19 +301,16 @@ def properties_page() -> str:
     parts = [
         "# Properties",
         NOTE,
-        "All settings and results, by where a script finds them. Angles are in degrees here, as on "
-        "the screen; scripts take radians. Lengths are in meters, or in the unit of the scene.",
+        "All settings and results, grouped by where a script finds them. Angles are in degrees "
+        "here, as on the screen; scripts take radians. Lengths are in Blender units: meters, if "
+        "the scene's Unit Scale is 1.",
     ]
-    for path, kind in groups():
-        props = [
-            prop
-            for prop in own_properties(kind)
-            if prop.type != "COLLECTION" and not prop.is_hidden
-        ]
-        props = [prop for prop in props if prop.type != "POINTER" or not is_ours(class_of(prop))]
-        if props:
-            about = kind.bl_rna.description
-            parts += [f"## {path}", about, table(props)]
+    sections = [(path, kind.bl_rna.description, own_properties(kind)) for path, kind in groups()]
+    sections += [(owner, "", single_properties(owner)) for owner in OWNERS]
+    for path, about, props in sections:
+        shown = [prop for prop in props if is_shown(prop)]
+        if shown:
+            parts += [f"## {path}", about, table(shown)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -159,7 +159,7 @@ NO_SENTENCES = {
     "Switch … to FK",
     "Switch … to IK",
     "… of the chain's length",
-    "…° in the channels",
+    "…° in a channel of a bone",
 }
 """Labels and parts of sentences that look like sentences."""
 

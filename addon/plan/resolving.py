@@ -180,7 +180,7 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
             if animation.has_driver(chain.rig.object, bone, channel):
                 return msg(
                     "The driven {channel} of “{bone}” applies after the solver and can move the "
-                    "tip off its target: remove the driver, or drive a parent",
+                    "tip off its target: remove the driver, or drive a parent bone instead",
                     channel=channel_name(channel),
                     bone=bone.name,
                 )

@@ -4,6 +4,7 @@ import re
 import runpy
 from pathlib import Path
 
+import bpy
 import pytest
 
 from tools import diagrams, messages, speed
@@ -101,6 +102,19 @@ def test_the_reference_is_up_to_date(kind: str) -> None:
     """In each version of Blender; if this fails, run tools/reference.py."""
     text = REFERENCE[f"{kind}_page"]()
     assert text == (REFERENCE["FOLDER"] / f"{kind}.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_lists_properties_outside_groups() -> None:
+    text = (REFERENCE["FOLDER"] / "properties.md").read_text(encoding="utf-8")
+    for owner in REFERENCE["OWNERS"]:
+        names = [
+            prop.identifier
+            for prop in getattr(bpy.types, owner).bl_rna.properties
+            if prop.identifier.startswith("fabrik") and not prop.is_hidden
+        ]
+        # A group has a section, another property a row.
+        unlisted = [n for n in names if f"## {owner}.{n}" not in text and f"| `{n}` |" not in text]
+        assert unlisted == []
 
 
 def test_the_page_of_messages_is_up_to_date() -> None:

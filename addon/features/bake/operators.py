@@ -186,8 +186,8 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     into: str = defined("Output", "Action to write the keys to", items=INTO_ITEMS, default="NEW")
     error: float = defined(
         "Simplify",
-        "Remove keys while each bone stays within this angle of its rotation. 0 keeps all keys. "
-        "Errors add up along a chain; the report shows the total",
+        "Remove keys as long as each bone stays within this angle of its baked rotation. 0 keeps "
+        "all keys. Errors add up along a chain; the report shows the total",
         default=0.0,
         min=0.0,
         soft_max=pi / 18.0,

@@ -106,7 +106,7 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
         if stored_digest != digest:
             raise ProblemError(
                 "“{path}” was recorded from another file, or before the file was saved "
-                "again: record it again",
+                "again: bake this part again",
                 path=path.name,
             )
         if selection != _selection_digest(selections):
@@ -123,7 +123,7 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
     except ValueError:
         raise ProblemError(
             "“{path}” is damaged, or isn't a part of this bake: choose the same constraints and "
-            "frames for all parts, or record it again",
+            "frames for all parts, or bake this part again",
             path=path,
         ) from None
     return BakePart(path.name, range(start, start + len(rows)), rows)

@@ -85,7 +85,7 @@ def compare(
             holds &= bool(relative[list(keyed)].max() <= EXACT)
     tolerance = msg("{exact:g} of the chain's length", exact=EXACT)
     if error > 0.0:
-        tolerance = msg("{angle:.3g}° in the channels", angle=degrees(error))
+        tolerance = msg("{angle:.3g}° in a channel of a bone", angle=degrees(error))
     lost = _lost(baked, selections)
     return Verification(distance, angle, where[1], live.frames[where[0]], holds, tolerance, *lost)
 

@@ -37,7 +37,7 @@ from .settings import (
     is_set_up,
 )
 
-HOW_TO = msg("Recognize the parts of the character, correct them, then set it up")
+HOW_TO = msg("Recognize the parts of the character, correct the list, then set up the character")
 
 KIND_ICONS = {"ARM": "VIEW_PAN", "LEG": "MOD_DYNAMICPAINT", "SPINE": "BONE_DATA", "HEAD": "USER"}
 
@@ -120,8 +120,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
     bl_idname = "fabrik.character_set_up"
     bl_label = "Set Up Character"
     bl_description = (
-        "Add IK with targets and poles to the listed parts and transfer the animation to them. "
-        "If no parts are listed, recognize them first"
+        "Add IK with targets and poles to the listed parts, and transfer the animation to these "
+        "targets and poles. If no parts are listed, recognize them first"
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 
@@ -146,8 +146,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
     )
     error: float = defined(
         "Simplify",
-        "Remove keys while each joint stays within this distance of its animated path, relative "
-        "to the character's size. At 0, every frame is keyed",
+        "Remove keys as long as each joint stays within this distance of its animated path, "
+        "relative to the character's size. At 0, every frame is keyed",
         default=0.0,
         min=0.0,
         soft_max=0.01,

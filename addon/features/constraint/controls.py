@@ -197,7 +197,7 @@ class FABRIK_OT_controls_turn(TakingControls, bpy.types.Operator):
     bl_idname = "fabrik.controls_turn"
     bl_label = "Select Controls to Rotate"
     bl_description = (
-        "Replace each selected bone that copies its control's rotation with that control"
+        "In the selection, replace each bone that copies its control's rotation with that control"
     )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     asks = (_turn_refusal,)

@@ -143,7 +143,7 @@ class FABRIK_OT_constraint_remove(Removing, bpy.types.Operator):
     """Remove the active constraint and its animation."""
 
     bl_idname = "fabrik.constraint_remove"
-    bl_label = "Remove FABRIK IK"
+    bl_label = "Remove FABRIK IK Constraint"
     bl_description = (
         "Remove the active constraint with its keys, drivers and added controls. The bones "
         "return to their FK pose"
@@ -291,8 +291,9 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_default_save"
     bl_label = "Save as Default"
     bl_description = (
-        "Use the settings of the active constraint for new ones. Bones, targets, solver and "
-        "motion aren't included"
+        "Use the settings of the active constraint for new ones. Bones, targets and the solver "
+        "aren't included, nor are foot roll, ground, and the settings of look-at, ropes, free "
+        "chains, waves and springs"
     )
     bl_options = {"REGISTER"}  # Undo can't restore preferences.
     asks = (active_refusal, _save_refusal)

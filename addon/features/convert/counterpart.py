@@ -190,7 +190,8 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     if con.pole_target is not None and ik_settings(bones[0]).ranges != NOT_LIMITED:
         notes.append(
             msg(
-                "The limits of “{bones}” are kept: with a pole, Blender's IK ignores them",
+                "The limits of “{bones}” now apply: Blender's IK ignored them because it had a "
+                "pole",
                 bones=bones[0].name,
             )
         )
@@ -248,7 +249,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     if not item.use_tail and _is_apart(bone):
         raise ProblemError(
             "{name} moves the head of “{bone}”, but Blender's IK moves the tail of “{parent}”: "
-            "bake it, or move that tail there in Edit Mode",
+            "bake it, or move that tail to that head in Edit Mode",
             name=name,
             bone=bone.name,
             parent=bone.parent.name,

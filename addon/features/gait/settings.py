@@ -48,7 +48,7 @@ Rows = tuple[
 class FabrikGaitLeg(bpy.types.PropertyGroup):
     """A leg of a walk."""
 
-    constraint: str = fixed("Leg", "Constraint of the armature whose tip is the foot")
+    constraint: str = fixed("Leg", "Constraint of this leg, with the foot as its tip")
     key: int = defined(
         "Identifier",
         "Number of the constraint, to follow it when it is renamed",
@@ -110,8 +110,8 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     influence: float = animated(
         "Influence",
-        "Blend feet and body: 0 leaves the feet on their targets and the body in its animation, "
-        "1 is the walk",
+        "Blend feet and body. At 0, the feet stay on their targets and the body as animated; at 1, "
+        "both follow the walk",
         default=1.0,
         **FACTOR,
         in_presets=False,
@@ -166,7 +166,8 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     duration: float = animated(
         "Duration",
-        "Duration of a step in frames. Steps are quicker if the body moves too fast for it",
+        "Duration of a step in frames. Steps are quicker if the body moves too fast for this "
+        "duration",
         default=6.0,
         min=0.1,
         soft_max=48.0,

@@ -55,8 +55,8 @@ NONE_FOUND = msg(
 )
 
 KNEELING = msg(
-    "The leg rests on its knee, so its foot isn't locked: disable On the Ground, or let the foot "
-    "stand in the animation"
+    "The leg rests on its knee, so its foot isn't locked: disable On the Ground, or make the foot "
+    "stand on its sole in the animation"
 )
 
 NOTHING_BELOW = msg(

@@ -166,7 +166,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
     bl_label = "Bake to Targets"
     bl_description = (
         "Key the targets of all feet on the ground, and the hip, with as few keys as Error allows. "
-        "Write to copies of the actions and disable the ground. Press Escape to cancel"
+        "Write to copies of the actions, and disable On the Ground. Press Escape to cancel"
     )
     asks = (armature_refusal, _feet_refusal, rest_refusal)
 

@@ -99,7 +99,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     floor: float = animated(
         "Floor",
-        "Height of the animation's floor above the armature's origin",
+        "Height of the floor on which the animation was made, above the armature's origin",
         default=0.0,
         soft_min=-1.0,
         soft_max=1.0,
@@ -120,8 +120,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     speed: float = fixed(
         "Max Speed",
-        "Maximum speed of a standing foot, in meters per second. 0 derives it from the leg's "
-        "length",
+        "Speed above which a foot no longer counts as standing, in meters per second. 0 derives "
+        "it from the leg's length",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -129,8 +129,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     height: float = fixed(
         "Max Height",
-        "Maximum height of a standing foot above its lowest point. 0 derives it from the leg's "
-        "length",
+        "Height above its lowest point at which a foot no longer counts as standing. 0 derives "
+        "it from the leg's length",
         default=0.0,
         min=0.0,
         soft_max=0.5,
@@ -138,7 +138,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     shortest: int = fixed(
         "Min Contact",
-        "Minimum duration of a contact in frames. 0 is 0.03 seconds",
+        "Shortest contact that counts, in frames. 0 is 0.03 seconds",
         default=0,
         min=0,
         soft_max=20,
@@ -150,12 +150,13 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     hip: str = fixed(
         "Hip",
-        "Bone to raise and lower, above the legs. Empty: the common parent of all legs that use "
-        "On the Ground",
+        "Bone to raise and lower: a parent of the legs. Empty: the common parent of all legs that "
+        "use On the Ground",
     )
     hip_follow: float = animated(
         "Follow Ground",
-        "How far the hip follows the height of the feet. 0 only lowers it so that they reach",
+        "How far the hip follows the height of the feet. At 0, it is lowered only for feet out of "
+        "reach, and raised only for legs folded too far",
         default=1.0,
         **FACTOR,
     )

@@ -333,8 +333,8 @@ def _refuse_placed(several: Sequence[Held]) -> None:
     for tip in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
         if tip.is_beside(settings(tip.chain.rig.object).constraints[tip.chain.item].tolerance):
             raise ProblemError(
-                "On the Ground or a walk moves “{constraint}” off its target, so it would jump: "
-                "choose Bake to Targets or Bake Steps first",
+                "On the Ground or a walk moves “{constraint}” off its target, so a hold would make "
+                "it jump: choose Bake to Targets or Bake Steps first",
                 constraint=tip.chain.name,
             )
 

@@ -34,4 +34,4 @@ def unlinked(holder: str, bone: str) -> ProblemError:
 
 def removed(bone: str) -> ProblemError:
     """Return the problem of a bone whose holder no longer exists."""
-    return ProblemError("What held “{bone}” was removed: remove its events", bone=bone)
+    return ProblemError("What held “{bone}” was removed: remove the hold's events", bone=bone)

@@ -103,7 +103,7 @@ class FABRIK_OT_springs_import(Working, bpy.types.Operator):
         springs = counted(count, "{count} spring", "{count} springs")
         if skipped:
             return msg(
-                "Imported {springs} without {colliders} of unknown shape: press Simulate",
+                "Imported {springs}, and skipped {colliders} of unknown shape: press Simulate",
                 springs=springs,
                 colliders=counted(skipped, "{count} collider", "{count} colliders"),
             )

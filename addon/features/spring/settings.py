@@ -129,7 +129,7 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
         default=True,
     )
     reset: bool = animated(
-        "Reset", "Start again at frames where this is keyed on", default=False, in_presets=False
+        "Reset", "Start again at frames where this is keyed and on", default=False, in_presets=False
     )
     history: bytes = stored("History", "Simulated rotations of the bones")
 

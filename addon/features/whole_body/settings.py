@@ -39,13 +39,15 @@ FRAMES_ITEMS = (
     (
         PLACE,
         "In World Space",
-        "The bone is also pinned in world space during playback, and the body follows",
+        "As While Posing; in addition, the bone is pinned in world space during playback, and the "
+        "body follows",
         1,
     ),
     (
         ANIMATION,
         "As Animated",
-        "The bone also stays where its animation puts it while the body follows other pins",
+        "As While Posing; in addition, the bone stays where its animation puts it while the body "
+        "follows other pins",
         2,
     ),
 )
@@ -64,7 +66,7 @@ KEYING_ITEMS = (
 PERSON, VOLUME = "PERSON", "VOLUME"
 
 MASS_ITEMS = (
-    (PERSON, "Person", "Weigh trunk, head and limbs as in a person", 0),
+    (PERSON, "Person", "Use a person's proportions for the masses of trunk, head and limbs", 0),
     (VOLUME, "Envelopes", "Weigh deforming bones by the volume of their envelopes", 1),
 )
 

@@ -1375,7 +1375,7 @@ def test_a_holder_that_is_removed_leaves_the_others(what: str) -> None:
     else:
         bpy.data.objects.remove(other)
     update()
-    assert "was removed: remove its events" in holds_of(rig)[0].message
+    assert "was removed: remove the hold's events" in holds_of(rig)[0].message
     simulate()
     assert apart(own[30], shown_bone(30, rig, "IK")) < 1e-7
     there = shown_bone(50, rig, "IK")

@@ -1122,7 +1122,7 @@ def test_springs_of_the_vrm_addon_are_imported(vrm, is_installed, tmp_path, capf
     rig = bpy.data.objects["Rig"]
     rigs.activate(rig)
     assert bpy.ops.fabrik.springs_import() == {"FINISHED"}
-    assert "Imported 1 spring without 1 collider of unknown shape" in capfd.readouterr().out
+    assert "Imported 1 spring, and skipped 1 collider of unknown shape" in capfd.readouterr().out
     [item] = rig.fabrik.constraints
     found = item.spring
     assert (item.bone, item.use_tail, item.chain_count) == ("T3", False, 3)
