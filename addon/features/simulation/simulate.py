@@ -14,6 +14,8 @@ from ...blender.refusals import rest_problem
 from ...editing.playing import Needed, play, returning, staged
 from ...frame.solving import solve_armatures
 from ...plan import planner
+from ...plan.chain_plan import ChainPlan
+from ...plan.plan import Plan
 from ...settings.muting import muting
 from ...settings.properties import settings
 from . import history
@@ -58,9 +60,18 @@ class _Run(NamedTuple):
         return self.frames[0] - self.one.margin, self.frames[1] + self.one.margin
 
     def needed(self) -> Digest:
-        """Return the constraints and other settings that the simulation depends on."""
+        """Return the constraints and other settings that the simulation depends on.
+
+        Its history also counts those on top of it as inputs, so that their order in the list makes
+        no difference.
+        """
+        later = _on_top(planner.current(), self.armature, self.one.owner)
+        return history.digest_of(self.armature, self.one, self.frames, later)
+
+    def key(self) -> bytes:
+        """Return the digest of its inputs."""
         planner.current()
-        return history.digest_of(self.armature, self.one, self.frames)
+        return history.digest_of(self.armature, self.one, self.frames).key()
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -145,7 +156,7 @@ def repeat(
     ]
     if not runs or not all([_is_recalled(run) for run in runs]):
         return False
-    keys = [run.needed().key() for run in runs]
+    keys = [run.key() for run in runs]
     yield from _computed(runs)
     for run, key in zip(runs, keys, strict=True):
         _keep(run, key)
@@ -181,7 +192,7 @@ def _passes(
         for _ in _computed(played):
             yield (i + 1) / len(levels)
         for run in played:
-            _keep(run, run.needed().key())
+            _keep(run, run.key())
         planner.discard()
 
 
@@ -258,6 +269,15 @@ def _others_muted(runs: list[_Run]) -> Iterator[None]:
             other_items = set(range(len(settings(rig.object).constraints))) - needed_items
             stack.enter_context(muting(rig.object, other_items))
         yield
+
+
+def _on_top(plan: Plan, armature: bpy.types.Object, owner: str) -> set[ChainPlan]:
+    """Return the constraints on top of a simulated one, which are solved after it."""
+    units = plan.units_of.get(armature.session_uid, ())
+    own = [u for u in units if any([owner.startswith(f"{OWN}{c.item}]") for c in u.members])]
+    bones = {bone for unit in own for bone in unit.bones}
+    later = [unit for unit in units if not plan.needs.get(unit, set()).isdisjoint(own)]
+    return {c for unit in later if not bones.isdisjoint(unit.bones) for c in unit.members}
 
 
 def _is_among(run: _Run, needed: Digest) -> bool:

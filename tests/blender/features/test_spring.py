@@ -1718,6 +1718,30 @@ def test_a_strand_whose_parent_is_posed_on_top_of_it_is_shown_as_simulated():
     assert [item.message for item in rig.fabrik.constraints] == ["", ""]
 
 
+@pytest.mark.parametrize("solver", ["FOLLOW", "SPRING", "continuous"])
+def test_a_strand_on_top_of_a_simulated_chain_is_shown_as_simulated(solver):
+    """It was recorded without what the chain does, and any edit showed it with that."""
+    rig = make_tail()
+    bpy.context.scene.frame_end = 20
+    target = rigs.make_empty("Hand")
+    rigs.key(target, "location", {1: (0.2, 0.1, -0.25), 20: (-0.2, 0.2, -0.2)})
+    is_continuous = solver == "continuous"
+    rigs.add_constraint(
+        rig,
+        "T3",
+        target,
+        chain_count=3,
+        solver="FABRIK" if is_continuous else solver,
+        use_continuous=is_continuous,
+    )
+    add_spring(rig, "T0")
+    simulate(rig)
+    for frame in (1, 10, 20):
+        stored_pose = resting(rig, frame)
+        assert posed(rig) == stored_pose
+        assert rig.fabrik.constraints[1].message == ""
+
+
 def test_a_preview_does_not_depend_on_the_speed_of_the_machine(monkeypatch, addon):
     """A second is simulated again, however many bones there are."""
     from importlib import import_module
