@@ -645,8 +645,8 @@ def _sharing(armature: bpy.types.Object) -> list[str]:
     chains = [chain for i in springs if (chain := history.chain_of(armature, i)) is not None]
     return [
         msg(
-            "“{first}” and “{second}” share bones, so the second swings on top of the first: decrease their "
-            "Chain Length, or remove one of them",
+            "“{first}” and “{second}” share bones, so the second swings on top of the first: "
+            "decrease their Chain Length, or remove one of them",
             first=first.name,
             second=second.name,
         )
