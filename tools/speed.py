@@ -119,12 +119,14 @@ def _table(lines: list[Line], rigs: tuple[str, ...]) -> Iterator[str]:
     days = sorted({line["run"].partition(" ")[0] for line in lines})
     every = _count(line["run"] for line in lines)
     when = " to ".join(dict.fromkeys((days[0], days[-1])))
-    interpreted = _count(line["run"] for line in lines if line["interpreted"])
-    production = _count(line["run"] for line in lines if line["rig"] == PRODUCTION)
-    yield (
-        f"Lowest and highest of {every} of `make bench`, {when}. The interpreted solver was "
-        f"measured in {interpreted}; {PRODUCTION}, in {production}."
-    )
+    counts = {
+        "The interpreted solver": _count(line["run"] for line in lines if line["interpreted"]),
+        PRODUCTION: _count(line["run"] for line in lines if line["rig"] == PRODUCTION),
+    }
+    exceptions = [
+        f" {name} was measured in {count}." for name, count in counts.items() if count != every
+    ]
+    yield f"Lowest and highest of {every} of `make bench`, {when}.{''.join(exceptions)}"
     yield ""
     headings = (FIRST, *RATIOS.values(), *ERRORS.values())
     yield f"| {' | '.join(headings)} |"

@@ -122,7 +122,7 @@ def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     layout.separator()
     layout.operator("fabrik.hold").by = "SELECTED"
     layout.operator("fabrik.hold", text="Hold in World").by = "WORLD"
-    layout.operator("fabrik.hold", text="Hold in Body").by = "BODY"
+    layout.operator("fabrik.hold", text="Hold Relative to Body").by = "BODY"
     layout.operator("fabrik.pick_up")
     layout.operator("fabrik.release")
     layout.operator("fabrik.release", text="Return").frames = quarter_second(

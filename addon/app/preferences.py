@@ -115,7 +115,7 @@ def _draw_solver(layout: Layout) -> None:
         layout.label(text="Compiled: the fast version is used", icon="CHECKMARK")
         return
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    layout.label(text="Interpreted: the results are the same, but slower", icon="INFO")
+    layout.label(text="Interpreted: slower, with the same results", icon="INFO")
     missing = msg("No compiled version is installed for {platform}", platform=system)
     layout.label(text=shown(missing), translate=False)
 

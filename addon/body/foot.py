@@ -158,7 +158,7 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
 
 
 def has_toes(limb: PosedLimb) -> bool:
-    """Return whether the limb ends in a foot with child bones, as toes are."""
+    """Return whether the limb ends in a foot that has child bones, such as toes."""
     return limb.is_oriented and bool(limb.rig.children[limb.end])
 
 

@@ -113,8 +113,8 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
     feet = [limb.end for limb in limbs if limb.loose and not reaching(armature, limb)]
     if feet:
         raise ProblemError(
-            "{feet} aren't parented to their legs and would be left behind: use Set Up Character "
-            "or Add IK Limb before adding a walk",
+            "Feet that aren't parented to their legs would be left behind: {feet}. Use Set Up "
+            "Character or Add IK Limb before adding a walk",
             feet=listed(feet),
         )
 

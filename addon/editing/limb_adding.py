@@ -113,7 +113,9 @@ def add_limbs(
             raise
     if switched:
         remember_switches(armature, switched)
-        notes.append(msg("Switched the limb to FK, because IK poses its FK controls"))
+        notes.append(
+            msg("Switched the rig's own FK/IK to FK, because FABRIK IK poses the FK controls")
+        )
     return indices, notes
 
 

@@ -524,7 +524,7 @@ def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: 
 def moved_note(layer: Unit) -> str:
     """Return the message for a constraint whose tip a layer moves."""
     if not layer.plan.members:  # Of what is solved before chains, only pins are on top of one.
-        return msg("The body's pins move the tip afterward: move the target, or free a pin")
+        return msg("The body's pins move the tip afterward: move the target, or unpin a bone")
     return msg(
         "{layer} moves the tip afterward: move this constraint below it in the list",
         layer=layer.label,

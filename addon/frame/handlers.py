@@ -513,7 +513,7 @@ def after_load(_path: str, _unused: object = None) -> None:
     part(Events).is_rendering = False
     _keep_shots()
     if planner.is_used():
-        refresh(is_loaded=True)
+        refresh(after_load=True)
 
 
 @persistent
@@ -578,12 +578,12 @@ def _keep_shots() -> None:
 
 
 @uncollected
-def refresh(is_loaded: bool = False) -> None:
+def refresh(after_load: bool = False) -> None:
     """Solve all armatures of the file in one update.
 
     Args:
-        is_loaded: Whether the file was just loaded. Blender evaluates its animation in the first
-            update, unless another update came earlier.
+        after_load: Whether the file was just loaded. Its animation is then tagged for evaluation,
+            because an earlier update may have used up Blender's own tag.
     """
     layer = bpy.context.view_layer
     plan = part(Planner).current_after_writes()
@@ -595,7 +595,7 @@ def refresh(is_loaded: bool = False) -> None:
     else:
         for rig in plan.rigs.values():
             rig.object.update_tag()
-    if is_loaded:
+    if after_load:
         tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
         # F-curves may change what was solved ahead from stored channels.
         part(Events).is_undone = bool(plan.rigs)

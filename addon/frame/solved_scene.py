@@ -446,10 +446,10 @@ class SolvedScene:
         """Return an object's frame in its parent's space, if it has a parent."""
         return self.snapshot.basis(ob, uid)
 
-    def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a chain's body moves a target or pole at ``place``, in world space."""
+    def lift(self, chain: ChainPlan, tie: Tie, location: Vec) -> Vec:
+        """Return how far a chain's body moves a target or pole at ``location``, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
-        lift = sum_of([lifts[bone].of(place) for bone in tie.bones if bone in lifts])
+        lift = sum_of([lifts[bone].of(location) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
             copy: Any = hold.owner.evaluated_get(self.depsgraph)
             con = (copy.pose.bones[hold.bone] if hold.bone else copy).constraints.get(hold.name)

@@ -472,7 +472,8 @@ class Affected(NamedTuple):
         update: The update.
         runs: The session's runs.
         evaluated: The affected armatures, evaluated.
-        new: Those that this view layer hasn't shown yet, or whose lists a script changed.
+        new: UIDs of armatures that this view layer hasn't shown yet, or whose lists a script
+            changed.
     """
 
     update: Update

@@ -184,8 +184,8 @@ class Snapshot(Protocol):
         """Return the frame of an object in the space of its parent, if it has one."""
         ...
 
-    def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole at a point moves with a chain's body, in world space."""
+    def lift(self, chain: ChainPlan, tie: Tie, location: Vec) -> Vec:
+        """Return how far a chain's body moves a target or pole at a location, in world space."""
         ...
 
 

@@ -21,13 +21,13 @@ Uses = Mapping[bpy.types.Object, Sequence[Source]]
 
 
 def declare(armatures: Iterable[bpy.types.Object], planned: Uses | None = None) -> set[int]:
-    """Declare the dependencies of armatures to Blender; return those that changed, by UID.
+    """Declare the dependencies of armatures to Blender, and return the UIDs of changed armatures.
 
-    Dependencies of the armatures that they depend on are declared too. Blender evaluates hidden
+    Armatures that these depend on have their dependencies declared too. Blender evaluates hidden
     objects only for visible ones, and a hidden armature's pose doesn't depend on its targets by
-    itself. The driver of each armature reads the drivers of those that it depends on. If some
-    depend on each other, the first one's driver has the dependencies of all, and the others read
-    it.
+    itself. An armature's driver reads the drivers of the armatures that it depends on. If
+    armatures depend on each other, the first one's driver has the dependencies of all of them, and
+    the other drivers read that driver.
 
     Args:
         armatures: The armatures.

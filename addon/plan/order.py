@@ -66,7 +66,7 @@ class Trace(NamedTuple):
 
     Attributes:
         is_moving: Whether it follows a solved chain.
-        units: The units that it follows, except those that these units need anyway.
+        units: The units that the node follows directly, without the units that those need.
         late: The inputs on which it depends one update late.
     """
 

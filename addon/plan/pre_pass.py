@@ -151,9 +151,9 @@ class PrePassBone(UnitPart, ABC):
         try:
             return location_at(self.rig.bone(self.bone), head, parent)
         except ValueError:
-            raise self.zero_scale() from None
+            raise self.zero_scale_problem() from None
 
-    def zero_scale(self) -> ProblemError:
+    def zero_scale_problem(self) -> ProblemError:
         """Return the problem of a bone whose parent has zero scale."""
         name = self.rig.names[self.bone]
         return ProblemError("“{name}” is parented to a bone with zero scale", name=name)

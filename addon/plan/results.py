@@ -56,7 +56,9 @@ def is_far(location: Vec) -> bool:
 
 OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
 
-MISSED = msg("The solver missed its target: choose another Solver, and report a bug with this file")
+MISSED = msg(
+    "The solver missed its target: choose another Solver, then report a bug and attach this file"
+)
 
 LIMITED = msg("Joint limits keep the tip from the target: widen the limits, or move the target")
 

@@ -74,8 +74,8 @@ class TreePlan(UnitPlan):
         also_posing = [other for other in self.chains if other is not chain and hand in other.bones]
         if chain.has_hand and also_posing:
             return msg(
-                "“{hand}” can't copy the target's rotation, because {others} also poses it: "
-                "shorten that chain, or disable Copy Target Rotation",
+                "“{hand}” can't copy the target's rotation, because it is also posed by {others}: "
+                "shorten the other chains, or disable Copy Target Rotation",
                 hand=names[hand],
                 others=listed([o.name for o in also_posing]),
             )

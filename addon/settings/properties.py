@@ -282,7 +282,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     root_weight: float = animated(
         "Root Weight",
-        "How readily the root moves compared with the bones' rotation. 0: it doesn't move",
+        "How readily the root moves instead of the bones rotating. 0: it doesn't move",
         default=1.0,
         **FACTOR,
     )

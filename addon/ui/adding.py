@@ -133,7 +133,7 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
 
 PART_ITEMS: Final = (
     ("HIPS", "Hips", "Hips of the body"),
-    ("CHEST", "Chest", "Bone of the spine that carries the arms"),
+    ("CHEST", "Chest", "Bone of the spine that the arms are parented to"),
     ("HEAD", "Head", "Head of the body"),
 )
 """The parts of a body that controls can be parented to (see `control_parents.PARTS`)."""

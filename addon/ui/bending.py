@@ -13,11 +13,11 @@ from ..body.flexion import flexion_of
 from ..editing.joint_uses import uses_of
 
 EVIDENCE: Final = {
-    "SET": msg("stored with the bone"),
-    "LIMIT": msg("from their limits"),
+    "SET": msg("stored in the armature"),
+    "LIMIT": msg("from joint limits"),
     "CLIP": msg("from the animation"),
     "REST": msg("from the rest pose"),
-    "POLE": msg("from their pole"),
+    "POLE": msg("from a pole"),
     "BODY": msg("guessed from the body"),
 }
 """The evidence for a joint's bend direction, by `Flexion.source`; it completes a sentence."""
@@ -50,7 +50,7 @@ def bend_sentences(evidence: Mapping[str, list[str]], is_flipped: bool = False) 
 
 def _sentence(source: str, names: list[str], is_flipped: bool) -> Message:
     if not source:
-        return msg("{names}: straight; can't tell which way it bends", names=listed(names))
+        return msg("{names}: bend direction unknown, because straight", names=listed(names))
     if is_flipped:
         return msg(
             "{names}: bend direction opposite to the one {evidence}",

@@ -99,7 +99,7 @@ def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> st
     """Return the report of a bake, for the status bar."""
     shown = result.verification
     many = counted(result.constraints, "{count} constraint", "{count} constraints")
-    keys = msg("{keys:,} keys", keys=result.keys)
+    keys = counted(result.keys, "{count:,} key", "{count:,} keys")
     if result.keys < result.most:
         keys += msg(" instead of {most:,}", most=result.most)
     text = msg(

@@ -18,7 +18,7 @@ from ...editing.placing import parent_to
 from ...editing.playing import updated
 from ...settings.properties import settings
 from ..look_at.adding import add_look
-from .recognizing import part_limb
+from .recognizing import limb_of_part
 from .removing import index_of
 from .settings import FabrikPart
 
@@ -35,11 +35,10 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
             "The character part's bone “{bone}” doesn't exist: choose another bone",
             bone=part.bone,
         )
-    limb = part_limb(armature, part)
+    limb = limb_of_part(armature, part)
     if len(limb.bones) < part.chain_count:
         raise ProblemError(
-            "“{bone}” has only {available} bones above it: decrease Chain Length from "
-            "{chain_count}",
+            "Chain Length can be at most {available} for “{bone}”: decrease it from {chain_count}",
             bone=part.bone,
             available=len(limb.bones),
             chain_count=part.chain_count,
@@ -52,7 +51,7 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
     if part.kind == "HEAD":
         item = add_look(armature, part.bone, chain_count=part.chain_count)
     else:
-        [limb] = with_ends(armature, [part_limb(armature, part)])
+        [limb] = with_ends(armature, [limb_of_part(armature, part)])
         item = limbs.add_to(armature, limb, is_oriented=True)
         if added := added_bone(limb):
             part.target, part.subtarget = armature, added

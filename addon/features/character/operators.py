@@ -188,12 +188,13 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         if result.frames:
             difference = length_text(context.scene, result.difference)
             text += msg(
-                ", keyed at {frames} frames; the poses differ by {difference}",
-                frames=result.frames,
+                ", keyed at {frames}; the poses differ by {difference}",
+                frames=counted(result.frames, "{count} frame", "{count} frames"),
                 difference=difference,
             )
         if result.most:
-            text += msg(", {keys:,} keys instead of {most:,}", keys=result.keys, most=result.most)
+            keys = counted(result.keys, "{count:,} key", "{count:,} keys")
+            text += msg(", {keys} instead of {most:,}", keys=keys, most=result.most)
         sentences = [result.problem, _moved(context, result), *result.notes, missing]
         return joined(". ", [text, *filter(None, sentences)])
 

@@ -118,10 +118,10 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
 def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[str]:
     """Return the bones below the elbows and knees of parts."""
     limbs = [part for part in parts if part.kind in LIMBS]
-    return [name for part in limbs for name in part_limb(armature, part).bones[1:]]
+    return [name for part in limbs for name in limb_of_part(armature, part).bones[1:]]
 
 
-def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
+def limb_of_part(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
     """Return a part's bones as a limb; an arm or leg may also have a hand or foot.
 
     The limb has fewer bones than the part if the armature has too few.

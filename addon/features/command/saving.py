@@ -49,8 +49,8 @@ def save_proven(path: Path, is_compressed: bool, armatures: Iterable[bpy.types.O
         is_same = False
     if not is_same:
         raise ProblemError(
-            "Can't write the file: it can't be read back, as if the disk was full. Free some "
-            "space, or choose another folder"
+            "Can't write the file: it can't be read back, perhaps because the disk is full. Free "
+            "some space, or choose another folder"
         )
 
 

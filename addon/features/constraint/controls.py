@@ -192,12 +192,12 @@ class FABRIK_OT_controls_take(TakingControls, bpy.types.Operator):
 
 
 class FABRIK_OT_controls_turn(TakingControls, bpy.types.Operator):
-    """Select the controls of the selected bones that copy their rotation."""
+    """Select the controls whose rotation the selected bones copy."""
 
     bl_idname = "fabrik.controls_turn"
     bl_label = "Select Controls to Rotate"
     bl_description = (
-        "Replace the selection with the controls of the selected bones that copy their rotation"
+        "Replace each selected bone that copies its control's rotation with that control"
     )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     asks = (_turn_refusal,)

@@ -281,7 +281,7 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     bones = rig.chain_up(rig.index[limb.bones[-1]])
     if count > len(bones):
         raise ChoiceError(
-            "“{bone}” is only {count} bones from the root: decrease Chain Length",
+            "Chain Length can be at most {count} for “{bone}”: decrease it",
             {"chain_count": len(bones)},
             bone=limb.bones[-1],
             count=len(bones),

@@ -57,7 +57,8 @@ def _shared(armature: bpy.types.Object, index: int) -> str:
     if not names:
         return ""
     return msg(
-        "Shares bones with {names}. They are solved together by weight.", names=listed(names)
+        "Shares bones with {names}. They are solved together; Weight sets their priority.",
+        names=listed(names),
     )
 
 

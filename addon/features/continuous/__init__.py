@@ -12,8 +12,8 @@ FEATURE = Feature(
             bool,
             fixed(
                 "Continuous",
-                "Solve all frames together when simulating, so that limits and other targets don't "
-                "make joints jump between frames",
+                "Solve all frames together when simulating, so that limits and conflicting targets "
+                "don't make joints jump between frames",
                 default=False,
             ),
         ),

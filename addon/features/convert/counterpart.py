@@ -203,7 +203,8 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     if other_constraints:
         notes.append(
             msg(
-                "{others} is applied after the chain is solved: Blender's IK is applied last",
+                "FABRIK IK is solved before {others}; Blender's IK was applied last, so the pose "
+                "may differ",
                 others=listed(other_constraints),
             )
         )
@@ -274,8 +275,8 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
     if item.use_rotation and not item.use_tail:
         notes.append(
             msg(
-                "Blender's IK rotates the bone before “{bone}” to the target: add a Copy "
-                "Rotation constraint to “{bone}”",
+                "Blender's IK rotates the parent of “{bone}” to the target, not “{bone}” itself: "
+                "add a Copy Rotation constraint to “{bone}”",
                 bone=bone.name,
             )
         )
@@ -383,7 +384,8 @@ def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
     if any(joint.center):
         notes.append(
             msg(
-                "With the Center of its cone, Blender's IK limits of “{bone}” don't include 0",
+                "Blender's IK limits have no Center, so the cone of “{bone}” is now centered on "
+                "the rest pose",
                 bone=bone.name,
             )
         )

@@ -97,23 +97,24 @@ class Typed:
     texts: list[str] = field(default_factory=lambda: ["", "", ""])
     index: int = 0
 
-    def key(self, character: str, count: int) -> None:
+    def type_character(self, character: str, axis_count: int) -> None:
         """Append a digit or decimal point, or toggle the sign.
 
         Args:
             character: The typed character.
-            count: The number of free axes.
+            axis_count: The number of free axes.
         """
-        text = self.texts[self.index % count]
+        text = self.texts[self.index % axis_count]
         if character == "-":
             text = text[1:] if text.startswith("-") else f"-{text}"
         elif character != "." or "." not in text:
             text += character
-        self.texts[self.index % count] = text
+        self.texts[self.index % axis_count] = text
 
-    def back(self, count: int) -> None:
+    def back(self, axis_count: int) -> None:
         """Remove the last character."""
-        self.texts[self.index % count] = self.texts[self.index % count][:-1]
+        index = self.index % axis_count
+        self.texts[index] = self.texts[index][:-1]
 
     def next(self) -> None:
         """Continue with the next axis."""

@@ -90,7 +90,7 @@ class Gesture:
         elif event.type == "TAB":
             self._typed.next()
         elif event.unicode and event.unicode in "0123456789.-,":
-            self._typed.key(event.unicode.replace(",", "."), count)
+            self._typed.type_character(event.unicode.replace(",", "."), count)
         else:
             return False
         return True

@@ -64,7 +64,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     bl_label = "Drag Bone"
     bl_description = (
         "Drag a bone with the mouse. A hand or foot moves the target of its chain. Any other "
-        "bone pulls its parents, up to the selected bone, in FK"
+        "bone pulls its parents along in FK, up to the topmost selected one"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING", "GRAB_CURSOR"}
     asks = (armature_refusal, _mode_refusal)

@@ -41,11 +41,11 @@ def bone_under(
 
 
 def hand_meant(region: Any, view: Any, armature: bpy.types.Object, name: str, pixel: Vector) -> str:
-    """Return the hand to drag instead of a picked bone; empty if that bone is meant.
+    """Return the hand to drag instead of a picked bone; empty to drag the picked bone.
 
-    The hand is the bone's closest ancestor with several children. It is meant at its joint, where
-    Blender may pick a thumb nearby. It is also meant if it is under the mouse, and larger than a
-    bone that is too small to click.
+    The hand is the bone's closest ancestor with several children. It is dragged if the mouse is at
+    its joint, where Blender may pick a thumb nearby. It is also dragged if it is under the mouse
+    and larger than the picked bone, which is too small to click.
 
     Args:
         region: The region of a 3D Viewport.

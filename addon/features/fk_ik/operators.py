@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...blender.errors import ProblemError
-from ...blender.messages import Message, msg
+from ...blender.messages import Message, counted, msg
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
@@ -23,7 +23,7 @@ from ...ui.refusing import (
 )
 from ...ui.registering import registering
 from ...ui.wording import length_text, named
-from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_possible
+from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_where_possible
 from .span import Span
 from .to_fk import snap_to_fk
 from .to_ik import snap_to_ik
@@ -86,7 +86,7 @@ class Spanning(Working):
         span = self._span(context, lambda: key_frames(armature, indices), manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
-            result = snap_possible(snap, armature, indices, span)
+            result = snap_where_possible(snap, armature, indices, span)
         finally:
             manager.progress_end()
         self.severity = "WARNING" if result.problem or result.left_out else "INFO"
@@ -138,7 +138,9 @@ class Spanning(Working):
     ) -> str:
         text = self.done(names)
         if span.is_range:
-            text += msg(" at {count} frames", count=len(span.frames))
+            text += msg(
+                " at {frames}", frames=counted(len(span.frames), "{count} frame", "{count} frames")
+            )
         elif span.is_keyed:
             text += msg(", with keys at frame {first:g}", first=span.frames[0])
         difference_text = length_text(scene, result.difference)
@@ -153,8 +155,8 @@ class Spanning(Working):
             text = msg("{text}; the poses differ by {apart}", text=text, apart=difference_text)
         if result.yielding:
             text += msg(
-                ". The ground or a walk places {names} elsewhere, and takes over until frame "
-                "{last:g}",
+                ". On the Ground or a walk moves {names} away from the FK pose, and gradually "
+                "takes over, fully from frame {last:g} on",
                 names=named(result.yielding),
                 last=result.taken_over,
             )

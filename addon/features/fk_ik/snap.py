@@ -88,7 +88,7 @@ def concerning(chain: ChainPlan) -> Iterator[None]:
         raise UnsnappableError(chain.item, problem) from None
 
 
-def snap_possible(
+def snap_where_possible(
     snap: Callable[[bpy.types.Object, Sequence[int], Span], SnapResult],
     armature: bpy.types.Object,
     indices: Sequence[int],

@@ -341,7 +341,7 @@ class Snap:
                 continue
             with concerning(chain):
                 raise ProblemError(
-                    "The ground or a walk places “{constraint}” away from its FK pose: switch "
+                    "On the Ground or a walk moves “{constraint}” away from its FK pose: switch "
                     "it at one frame, or bake the ground or walk first",
                     constraint=chain.name,
                 )
@@ -401,7 +401,7 @@ class Snap:
             return self.unmoved[chain.item]
         if chain.item in self._placed:
             return msg(
-                "The ground or a walk places it away from its target: to pose it by the target, "
+                "On the Ground or a walk moves it off its target: to pose it by the target, "
                 "choose Bake to Targets or Bake Steps"
             )
         if item.state == "LIMITED":

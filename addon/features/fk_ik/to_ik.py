@@ -189,7 +189,7 @@ def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> s
     sharing_names = others_on(chain, {*indices, chain.item})
     if sharing_names:
         return msg(
-            "It shares bones with {others}, which change the pose further: snap them together "
+            "Other constraints on its bones change the pose further ({others}): snap them together "
             "with Constraints set to All",
             others=listed(sharing_names),
         )

@@ -215,7 +215,7 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
     bl_label = "Add Foot Roll"
     bl_description = (
         "Add a control that rolls the foot from heel to ball to toe, and one for its toes. "
-        "Without selected feet, add them to all feet with IK"
+        "If no foot is selected, add the controls to all feet with IK"
     )
     asks = (active_refusal,)
 

@@ -130,7 +130,7 @@ class FreeChainInput(NamedTuple):
         cached: The trail; the same object until the simulation changes.
         time: Time in frames since the start, clamped to the simulation.
         is_clamped: Whether the time was clamped.
-        note: A message for the user, or an empty text.
+        note: A message for the user; empty if there is none.
     """
 
     cached: CachedTrail

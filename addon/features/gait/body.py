@@ -95,7 +95,7 @@ class WalkingBody(WalkingBone):
             moved = frame_in(leaned(body, *inputs.wanted), inverse(body))
             undone = rig.from_world(inputs.world)
         except ValueError:
-            raise self.zero_scale() from None
+            raise self.zero_scale_problem() from None
         axes, head = frame_in(undone, frame_in(moved, frame_in(inputs.world, frame)))
         rotation = self.rotation_to(axes, inputs.parent, local)
         placed = {self.bone: self.location_to(head, inputs.parent)} if self.more else NOTHING
@@ -138,7 +138,7 @@ class WalkingSpine(WalkingBone):
         try:
             axes, _ = frame_in(rig.from_world(inputs.world), (turned, ORIGIN))
         except ValueError:
-            raise self.zero_scale() from None
+            raise self.zero_scale_problem() from None
         rotation = self.rotation_to(axes, inputs.parent, local)
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, NOTHING)
 

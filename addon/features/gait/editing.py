@@ -167,8 +167,8 @@ def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
     if not (standing := [name for name in ends if name not in walking]):
         return ""
     return msg(
-        "Only {count} legs walk, but {bones} also reach the ground. If these are legs, select "
-        "the last bone of every leg and add the walk again",
+        "Legs that walk: {count}. Also on the ground: {bones}. If these are legs, select the last "
+        "bone of every leg and add the walk again",
         count=len(legs),
         bones=listed(standing),
     )

@@ -54,8 +54,8 @@ def _steps_message(
         return overstretched
     if len(hanging) == len(steps):
         return msg(
-            "No ground is within reach, so the feet walk on a plane at rest height: add ground, "
-            "or choose another one"
+            "No ground is within reach, so the feet walk on a plane at their rest-pose height: add "
+            "ground, or choose other ground"
         )
     if all(len(leg_falls) == 1 for leg_falls in falls):
         gait = gait_settings(armature).gaits[index]
@@ -69,7 +69,7 @@ def _wrong_steps(steps: Sequence[Footfall], hanging: Sequence[Footfall]) -> str:
     if hanging:
         first = min(fall.lift for fall in hanging)
         return msg(
-            "{count} steps have no ground, the first at frame {first:.0f}: increase Ray Height, "
+            "Steps without ground: {count}, the first at frame {first:.0f}. Increase Ray Height, "
             "or move the body closer to the ground",
             count=len(hanging),
             first=first,
@@ -78,8 +78,8 @@ def _wrong_steps(steps: Sequence[Footfall], hanging: Sequence[Footfall]) -> str:
     if hurried:
         first = min(fall.lift for fall in hurried)
         return msg(
-            "{count} steps take less than two frames, the first at frame {first:.0f}: slow the "
-            "body down, or choose a Pattern with more legs stepping together",
+            "Steps of less than two frames: {count}, the first at frame {first:.0f}. Slow the body "
+            "down, or choose a Pattern with more legs stepping together",
             count=len(hurried),
             first=first,
         )
@@ -113,8 +113,8 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
     if not names:
         return ""
     return msg(
-        "{names} rest fully stretched and can't reach a step: choose the bone that carries them "
-        "as Body, or bend them in the rest pose",
+        "Fully stretched in the rest pose, so no step is within reach: {names}. Choose a parent of "
+        "these legs as Body, or bend the legs in the rest pose",
         names=listed(names),
     )
 

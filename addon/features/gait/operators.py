@@ -47,10 +47,10 @@ GAITS = "fabrik_ik/gait"
 
 HOW_TO = msg(
     "Press + to add every leg, or select the last bones of some legs first. Then animate the "
-    "bone that carries them."
+    "common parent of the legs."
 )
 
-SWITCHED = msg("Switched the limbs to FK, because the walk poses their FK controls")
+SWITCHED = msg("Switched the rig's own FK/IK to FK, because the walk poses the FK controls")
 
 OFF = msg("This walk is disabled: its legs reach for their targets.")
 
@@ -82,8 +82,8 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
     bl_description = (
-        "Make the legs step with the bone that carries them, and simulate the walk. Use the legs "
-        "of the selected bones, or all legs if fewer than two are selected"
+        "Make the legs step as their common parent moves, and simulate the walk. Use the legs of "
+        "the selected bones, or all legs if fewer than two are selected"
     )
     asks = (armature_refusal, rest_refusal)
     stopped = msg("Added the walk, but it isn't simulated: press Simulate")
@@ -114,7 +114,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")
         self._added = msg(
-            "{count} step with {body}, {made} of them new: animate {body}",
+            "Walk with {count}, {made} of them new: animate {body}",
             count=counted(count, "{count} leg", "{count} legs"),
             made=made,
             body=body,

@@ -110,14 +110,15 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     influence: float = animated(
         "Influence",
-        "Blend the feet from their targets (0) to the walk (1), and the body from its animation",
+        "Blend feet and body: 0 leaves the feet on their targets and the body in its animation, "
+        "1 is the walk",
         default=1.0,
         **FACTOR,
         in_presets=False,
     )
     body: str = fixed(
         "Body",
-        "Bone that carries the legs. Empty: the armature object",
+        "Common parent of the legs. Empty: the armature object",
         in_presets=False,
     )
     up_axis: str = fixed(
@@ -140,7 +141,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     stand: ItemList[FabrikGaitStand] = defined(
         "Stand",
-        "Standing pose, if the rest pose doesn't stand",
+        "Standing pose, if the character isn't standing in the rest pose",
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     active_leg: int = defined(

@@ -11,6 +11,9 @@ from typing import cast
 
 import bpy
 
+from fabrik_solver.core.vectors import length, sub
+from fabrik_solver.motion.sole import Sole
+
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.rotation import LOCATION, mode_of
@@ -27,9 +30,6 @@ from ..bake.goal_keys import (
 from .goal import GroundGoal
 from .hips import Hip
 from .settings import ground_settings
-
-TURN = 0.1
-"""Lever arm that turns a rotation error into a distance, in leg lengths."""
 
 
 def bake(
@@ -100,33 +100,31 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     offset = [c.name for c in chains if c.offset is not None]
     if offset:
         raise ProblemError(
-            "The tip of {names} has an offset from its target: disable Keep Offset",
+            "Tips with an offset from their target: {names}. Disable Keep Offset",
             names=listed(offset),
         )
     return chains
 
 
 def _channels(chain: ChainPlan, frames: range, error: float) -> list[TargetChannel]:
-    """Return the channels of a foot's target, with keys at the start and end of each contact."""
-    channels = target_channels(chain, error, error / (TURN * _leg_length(chain)))
-    for first, last in _still(chain, frames):
-        for channel in channels:
-            channel.required |= {first, last}
-            if first < last:
-                channel.still.update(range(first, last + 1))
+    """Return the channels of a foot's target, with keys at the start and end of each contact.
+
+    An error in the rotation is seen at the other end of the foot.
+    """
+    ground = ground_settings(settings(chain.rig.object).constraints[chain.item])
+    track, _ = cast(GroundGoal, chain.goal_source).contact_track(chain, ground, frames[0])
+    foot = track.track.foot if track else Sole()
+    size = length(sub(foot.ball, foot.heel)) or _leg_length(chain)
+    channels = target_channels(chain, error, error / size)
+    last = len(frames) - 1
+    for begin, end in track.flats if track and ground.use_lock else ():
+        span = range(max(0, begin - frames[0]), min(last, end - frames[0]) + 1)
+        for channel in channels if span else ():
+            channel.required |= {span[0], span[-1]}
+            if len(span) > 1:
+                channel.still.update(span)
     return channels
 
 
 def _leg_length(chain: ChainPlan) -> float:
     return sum(chain.rig.bone(bone).length for bone in chain.bones)
-
-
-def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
-    """Return the spans in which a foot is flat, counted from the first frame of the range."""
-    ground = ground_settings(settings(chain.rig.object).constraints[chain.item])
-    contact_track, _ = cast(GroundGoal, chain.goal_source).contact_track(chain, ground, frames[0])
-    if contact_track is None or not ground.use_lock:
-        return []
-    last = len(frames) - 1
-    spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in contact_track.flats]
-    return [(a, b) for a, b in spans if a <= b]

@@ -61,10 +61,9 @@ class ContactTrack:
         used: The indices of the objects that were ever below the foot.
         has_ground: Whether an object was ever below the foot.
         drifts: For each contact, how far the floor is above its lowest height.
-        standing: Heights above the armature's origin in each frame of its contacts, without the
-            drifts.
-        tilted: Frames of contacts in which the foot isn't at its resting angle to the floor.
-        level: The height at which the foot stands; None if it is never at its resting angle.
+        level: The height above the armature's origin at which the foot or its knee stands; None if
+            unknown.
+        is_tilted: Whether the foot isn't at its resting angle to the floor then, as when sitting.
     """
 
     def __init__(
@@ -95,11 +94,10 @@ class ContactTrack:
         )
         drifts = floor_drifts(heel, ball, track.leg)
         self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
-        self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
-        if self.kneels:
-            knee = floor_below([quantile(knees, OUTLIERS)], [], track.leg)
-            self.standing = self.standing or [knee] * len(knees)
-        self.level = quantile(self.standing, 0.5) if self.standing else None
+        self.level, self.is_tilted = self._level(heel.heights, ball.heights)
+        if self.kneels and (self.level is None or self.is_tilted):
+            self.level = floor_below([quantile(knees, OUTLIERS)], [], track.leg)
+            self.is_tilted = False
         self._sole: Latest[Sole] = Latest()
 
     @property
@@ -151,39 +149,47 @@ class ContactTrack:
             if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # Unknown knees pass.
         ]
 
-    def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
-        """Return the heights of the ball in contacts, or of the heel if the ball has no contact.
+    def _level(self, heels: Sequence[float], balls: Sequence[float]) -> tuple[float | None, bool]:
+        """Return the height at which the foot stands on its ball or else its heel, and if tilted.
 
-        A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down.
-        Each contact contributes its median. The second list is for feet that aren't at their
-        resting angle, as when sitting.
+        A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down. If
+        an importer moved the hip, the rest pose doesn't stand at the armature's origin. The sole
+        would then be as thick as the feet are high and reach below the origin, although no joint
+        does.
         """
-        foot = self.track.foot
-        rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
+        foot, leg = self.track.foot, self.track.leg
         sole = min(foot.heel_rest, foot.ball_rest)
-        if sole > max(THICKEST_SOLE * self.track.leg, length(sub(foot.ball, foot.heel))):
-            return [], []  # The leg ends above its foot.
-        for part_kind in (FLAT, ""):
-            for heights, kind in points:
-                above = [height - rests[kind] for height in heights]
-                level, tilted = self._by_angle(above, part_kind or kind)
-                if part_kind and self._hovers_at_rest(level, sole):
-                    return [height + sole for height in level], tilted
-                if level or tilted:
-                    return level, tilted
-        return [], []
+        if sole > max(THICKEST_SOLE * leg, length(sub(foot.ball, foot.heel))):
+            return None, False  # The leg ends above its foot.
+        ball = balls, foot.ball_rest
+        for kind, (heights, rest) in ((FLAT, ball), (BALL, ball), (HEEL, (heels, foot.heel_rest))):
+            upright, tilted = self._medians(heights, kind)
+            standing = upright or tilted
+            if standing:
+                level = quantile(standing, 0.5) - rest
+                is_low = level < -BALL_HEIGHT * leg and level + sole >= 0.0
+                hovers = is_low and kind == FLAT and bool(upright)
+                return level + sole if hovers else level, not upright
+        return None, False
 
-    def _by_angle(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
-        """Return the median heights of contacts, once per frame; tilted feet in a second list."""
-        level: list[float] = []
+    def _medians(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
+        """Return for each frame of a kind the median of its contact; tilted feet separately."""
+        upright: list[float] = []
         tilted: list[float] = []
         for contact, drift in zip(self.contacts, self.drifts, strict=True):
             frames = frames_of(contact, kind)
             if frames:
-                height = quantile([heights[frame] for frame in frames], 0.5) - drift
-                is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
-                (level if is_level else tilted).extend([height] * len(frames))
-        return level, tilted
+                median = quantile([heights[frame] for frame in frames], 0.5) - drift
+                is_upright = 2 * sum(map(self._is_upright, frames)) >= len(frames)
+                (upright if is_upright else tilted).extend([median] * len(frames))
+        return upright, tilted
+
+    def _is_upright(self, frame: int) -> bool:
+        """Return whether a foot is nearly at its resting angle to the floor."""
+        foot, up = self.track.foot, self.track.samples[frame].up
+        sole = sub(foot.ball, foot.heel)
+        turned = abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest))
+        return turned <= sin(MOST_TURN) * length(sole)
 
     def _knee(self, sample: Sample, thigh: float) -> float:
         """Return the knee's height above the armature's origin; infinite if unknown."""
@@ -195,29 +201,6 @@ class ContactTrack:
         far = sqrt(max(0.0, thigh * thigh - dot(off, off)))
         knee = add(add(sample.root, off), scaled(along, far))
         return sample.height + dot(knee, rotate(sample.turn, sample.up))
-
-    def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
-        """Return whether the rest pose doesn't stand at the armature's origin.
-
-        The sole would then be as thick as the feet are high and reach below the origin, although no
-        joint does. This happens if an importer moved the hip of the rest pose.
-
-        Args:
-            standing: Heights of flat feet, if the sole is that thick.
-            sole: Height of the foot's lowest joint at rest, in meters.
-        """
-        if not standing:
-            return False
-        height = quantile(standing, 0.5)
-        return height < -BALL_HEIGHT * self.track.leg and height + sole >= 0.0
-
-    def _is_level(self, frame: int) -> bool:
-        """Return whether a foot is nearly at its resting angle to the floor."""
-        foot, up = self.track.foot, self.track.samples[frame].up
-        sole = sub(foot.ball, foot.heel)
-        return abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest)) <= sin(MOST_TURN) * length(
-            sole
-        )
 
     def sole(self, floor: float) -> Sole:
         """Return the sole for a floor at this height above the armature's origin."""

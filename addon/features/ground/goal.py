@@ -11,10 +11,23 @@ from typing import Protocol, cast
 import bpy
 
 from fabrik_solver import Frame, point_in
-from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Vec,
+    add,
+    dot,
+    length,
+    mat_apply,
+    mat_product,
+    scaled,
+    sub,
+    unit,
+)
 from fabrik_solver.motion.columns import Latest
-from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
+from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds
 
+from ...blender.axes import AXES
+from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.session import part
@@ -24,13 +37,12 @@ from ...frame.carried_foot import find_foot
 from ...plan import planner
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
-from ...settings.values import check_choices
+from ...settings.values import check_animated, check_choices
 from ..simulation import history
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, unlocked
 from .knees import Knees
-from .leg import joints_of, leg_length
-from .probe import Probe, probe_of
+from .probe import Probe
 from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
 from .track import IN_WORLD, unpacked
@@ -132,8 +144,8 @@ class GroundGoal:
         if knees is None or knees.stances is not stances or knees.key is not key:
             knees = self._knees = Knees(stances, key, shift_at, _inner(chain, stances))
         time = snapshot.time - stances.start
-        aim, gate = knees.eased(time, aim, root)
-        return aim if chain.pole is not None else knees.faced(time, aim, root, gate)
+        aim = knees.eased(time, aim, root)
+        return aim if chain.pole is not None else knees.faced(time, aim, root)
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return a foot's goal on the ground from its animated goal.
@@ -171,11 +183,32 @@ class GroundGoal:
             leg: The length of the leg, in meters; 0 to measure it.
 
         Raises:
-            ProblemError: As `probe_of`.
+            ProblemError: If a setting isn't finite, or the armature has zero scale along the axis.
         """
-        floor = 0.0 if ground.use_floor else found_floor(chain, snapshot)
-        leg = leg or leg_length(joints_of(snapshot, chain), chain)
-        return probe_of(snapshot, chain, ground, self.ground, floor, leg)
+        check_animated(ground, msg(" of the ground"))
+        axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
+        down = AXES[ground.axis]
+        up = unit(scaled(mat_apply(axes, down) if ground.use_local_axis else down, -1.0))
+        if up is None:
+            raise ProblemError(
+                "“{object}” has zero scale, so Down has no direction: change its scale, or disable "
+                "Local",
+                object=chain.rig.object.name,
+            )
+        rest = ground.floor if ground.use_floor else found_floor(chain, snapshot)
+        return Probe(
+            self.ground.caster(snapshot.depsgraph),
+            up,
+            dot(origin, up) + rest,
+            rest,
+            leg or leg_length(joints_of(snapshot, chain), chain),
+            ground.ray_above,
+            ground.ray_below,
+            ground.max_angle,
+            chain.limb.is_oriented,
+            ground.offset,
+            ground.lift_only,
+        )
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         """Return a foot's contacts; None if they are unknown or locking is off."""
@@ -244,6 +277,24 @@ def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> Conta
         return None
     thresholds, sizes = Thresholds(ground.speed, ground.height, ground.shortest), _sizes(chain)
     return ContactTrack(track, thresholds, chain.watched, sum(sizes[:1]) / (sum(sizes) or 1.0))
+
+
+def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
+    """Return the joints of a leg in world space, from the hip joint to the tip."""
+    world = snapshot.world(chain.rig.object, chain.rig.uid)
+    bones = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
+    joints = [point_in(world, snapshot.frame(chain.rig, bone)[1]) for bone in bones]
+    if chain.tip_bone < 0:
+        last = chain.bones[-1]
+        axes = mat_product(world[0], snapshot.frame(chain.rig, last)[0])
+        joints.append(point_in((axes, joints[-1]), (0.0, chain.rig.bone(last).length, 0.0)))
+    return joints
+
+
+def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
+    """Return the length of a leg from the hip joint to the ankle."""
+    pairs = pairwise(joints[:-1] if chain.limb.is_hand_at_tail else joints)
+    return sum(length(sub(b, a)) for a, b in pairs)
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
@@ -315,18 +366,17 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     floors = part(Floors).setdefault(chain.rig.uid, Latest())
     floor, leg = floors.of(key, lambda: _common_floor(chain, snapshot))
     track = _track_of_foot(chain, snapshot)
-    if track is None or track.level is None or abs(track.level - floor) > BALL_HEIGHT * leg:
+    if track is None or track.level is None or track.is_tilted:
         return floor
-    return track.level
+    return floor if abs(track.level - floor) > BALL_HEIGHT * leg else track.level
 
 
 def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, float]:
     """Return the common floor of an armature's feet, and the length of a leg."""
     feet = planner.chains_in(chain.rig.object)
     tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
-    levels = [quantile(track.standing, 0.5) for track in tracks if track.standing]
-    levels = levels or [quantile(track.tilted, 0.5) for track in tracks if track.tilted]
-    return min(levels, default=0.0), tracks[-1].track.leg if tracks else 0.0
+    levels = [(track.is_tilted, track.level) for track in tracks if track.level is not None]
+    return min(levels, default=(False, 0.0))[1], tracks[-1].track.leg if tracks else 0.0
 
 
 def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, floor, isfinite
+from math import isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
 from fabrik_solver import bone_frame, moved_location, point_in
@@ -21,13 +21,12 @@ from fabrik_solver.core.vectors import (
     mat_apply,
     mat_columns,
     mat_product,
-    mix,
     quat_matrix,
     scaled,
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.columns import LOOKED, Column, SmoothColumn
+from fabrik_solver.motion.columns import LOOKED, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import mean
 from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_lift, pitched
 from fabrik_solver.motion.smoothest import Wish
@@ -45,16 +44,15 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from ..simulation.history import owner_path
-from .goal import GroundGoal
-from .leg import joints_of, leg_length
+from .goal import GroundGoal, joints_of, leg_length
 from .settings import FabrikGround, ground_settings
 from .stances import Stances
 
 Value = TypeVar("Value")
 
 ALONE = msg(
-    "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
-    "or disable Move Hip"
+    "Legs that use On the Ground have no common parent, so the body doesn't move: parent them to "
+    "one bone, or disable Move Hip"
 )
 
 
@@ -105,11 +103,11 @@ class Hip(PrePassBone):
         """Return the movement of the hip if the feet are known ahead."""
         leg, feet = next(iter(stances.items()))
         options = ground_settings(snapshot.item(leg))
-        limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach, options.blend)
+        limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach)
         path = self._path
         if path is None or not path.is_of(limits, stances):
             ends = _ends(self.rig, [*stances])
-            path = self._path = HipPath(limits, ends, stances, snapshot.time, path)
+            path = self._path = HipPath(limits, ends, stances)
         self._now = weakref.ref(snapshot), path
         return path[snapshot.time]
 
@@ -190,13 +188,11 @@ class HipLimits(NamedTuple):
         up: Unit vector along which it is lifted.
         follow: The fraction of the ground's rise that it follows.
         reach: The maximum extension of a leg, as a fraction of its length.
-        blend: Height up to which the ground counts fully.
     """
 
     up: Vec
     follow: float
     reach: float
-    blend: float
 
 
 class HipPath(Column[float, BodyMove]):
@@ -210,19 +206,8 @@ class HipPath(Column[float, BodyMove]):
         limits: HipLimits,
         ends: Sequence[Sequence[ChainPlan]],
         stances: Mapping[ChainPlan, Stances],
-        time: float,
-        last: HipPath | None,
     ) -> None:
-        """Set the current feet, and the previous path of the same feet.
-
-        Args:
-            limits: The settings.
-            ends: The legs at each end of the trunk.
-            stances: The feet of all legs.
-            time: The frame at which the feet changed. The path must stay the same around this
-                frame.
-            last: The previous path.
-        """
+        """Take the settings, the legs at each end of the trunk, and the feet of all legs."""
         super().__init__(self._moved)
         self._limits, self._stances = limits, stances
         self._chains, self._feet = list(stances), list(stances.values())
@@ -234,13 +219,6 @@ class HipPath(Column[float, BodyMove]):
         self._stride = self._lifts[0].stride
         self._near = self._stride * max(2, round(2.0 * shape.CALM / LOOKED))
         self._follows: Column[int, Vec | None] = Column(self._follow)
-        around = _wider(self._lifts[0].looked(time), self._near)
-        clips = [stance.clip for stance in self._feet]
-        self._key = limits, clips, around, [stance.between(around) for stance in self._feet]
-        if last is not None and last._key == self._key:  # The ground only changed elsewhere.
-            self._follows.keep(last._follows, around)
-            for lift, kept in zip(self._lifts, last._lifts, strict=True):
-                lift.keep(kept, time)
 
     def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
         """Return whether this is the path of these feet."""
@@ -297,42 +275,36 @@ class HipPath(Column[float, BodyMove]):
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     """Yield the hips of an armature's legs; a hip's problem is reported by its legs."""
     hips: dict[int, Hip] = {}
-    common, reason = _common_parent(rig, chains)
-    for chain in chains:
-        if chain.problem or not isinstance(chain.goal_source, GroundGoal):
+    legs = _legs_with_hips(rig, chains)
+    common, reason = _common_parent(rig, [leg for leg, ground in legs.items() if not ground.hip])
+    for leg, ground in legs.items():
+        try:
+            bone = _hip_bone(rig, leg, ground) if ground.hip else common
+        except ProblemError as problem:
+            leg.problem = str(problem)
             continue
-        ground = ground_settings(settings(rig.object).constraints[chain.item])
-        if not ground.use_hip:
-            continue
-        bone = common
-        if ground.hip:
-            try:
-                bone = _hip_bone(rig, chain, ground)
-            except ProblemError as problem:
-                chain.problem = str(problem)
-                continue
         if bone < 0:
-            chain.goal_source.hip_note = reason
+            _ground_goal(leg).hip_note = reason
             continue
         if bone not in hips:
             hips[bone] = Hip(rig, bone, [], [rig.slot(LOCATION, bone)], is_timed=True)
-        hips[bone].chains.append(chain)
-        chain.goal_source.hip = hips[bone]
+        hips[bone].chains.append(leg)
+        _ground_goal(leg).hip = hips[bone]
     yield from hips.values()
 
 
-def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str]:
-    """Return the lowest movable bone that carries all legs without a chosen hip.
+def _legs_with_hips(rig: Skeleton, chains: Sequence[ChainPlan]) -> dict[ChainPlan, FabrikGround]:
+    """Return the working legs for which a hip moves, with their settings."""
+    feet = [leg for leg in chains if isinstance(leg.goal_source, GroundGoal) and not leg.problem]
+    grounds = {leg: ground_settings(settings(rig.object).constraints[leg.item]) for leg in feet}
+    return {leg: ground for leg, ground in grounds.items() if ground.use_hip}
+
+
+def _common_parent(rig: Skeleton, legs: Sequence[ChainPlan]) -> tuple[int, str]:
+    """Return the lowest movable bone that carries all legs.
 
     -1 and the reason if no bone can move for them; -1 and no reason for fewer than two legs.
     """
-    legs: list[ChainPlan] = []
-    for chain in chains:
-        if not isinstance(chain.goal_source, GroundGoal) or chain.problem:
-            continue
-        ground = ground_settings(settings(rig.object).constraints[chain.item])
-        if ground.use_hip and not ground.hip:
-            legs.append(chain)
     if len(legs) < 2:
         return -1, ""
     reasons: list[str] = []
@@ -358,8 +330,8 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, ground: FabrikGround) -> int:
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(
-            "“{name}” isn't a parent of the leg: choose a bone that carries “{bones}”, or "
-            "decrease Chain Length",
+            "“{name}” isn't a parent of the leg: choose a parent of “{bones}”, or decrease Chain "
+            "Length",
             name=name,
             bones=rig.names[chain.bones[0]],
         )
@@ -409,10 +381,6 @@ def _is_cut(feet: Sequence[Stances], time: float) -> bool:
     return any([foot.is_cut(time - foot.start) for foot in feet])
 
 
-def _wider(frames: range, more: int) -> range:
-    return range(frames[0] - more, frames[-1] + more + 1, frames.step)
-
-
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:
     """Return how far the hip moves with locked feet where a whole capture jumps.
 
@@ -420,12 +388,9 @@ def _jolt(feet: Sequence[Stances], time: float) -> Vec:
     """
     if not feet or _is_cut(feet, time):
         return ORIGIN
-    frame = floor(time)
-    here, then = (
-        shape.shared_jolt([foot.jumps[at - foot.start] for foot in feet])
-        for at in (frame, ceil(time))
+    return between(
+        lambda frame: shape.shared_jolt([foot.jumps[frame - foot.start] for foot in feet]), time
     )
-    return mix(here, then, time - frame)
 
 
 def _ground_goal(chain: ChainPlan) -> GroundGoal:

@@ -23,7 +23,7 @@ from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.columns import FINE, Column, SmoothColumn
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
-from fabrik_solver.motion.smoothest import Wish, cubic
+from fabrik_solver.motion.smoothest import Wish
 
 from ...plan.chain_plan import Aim
 from .contact_track import SAME
@@ -72,15 +72,12 @@ class Knees:
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._shift_at = shift_at
         self._looked = Column(self._look)
-        self._changes = Column(self._change)
+        self._changed = Column(self._is_changed)
+        self._rate = track.rate
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
-        stride = self._path.stride
-        self._window = stride * max(4, round(0.25 * ground.STRIDE * track.rate / stride))
 
-    def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
+    def eased(self, time: float, aim: Aim, root: Vec) -> Aim:
         """Return a foot's goal, eased a little so that the knee moves smoothly.
-
-        The second value is how much the leg is changed around that time, from 0 to 1.
 
         Args:
             time: The frame of the track.
@@ -89,8 +86,7 @@ class Knees:
         """
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.sole.ankle))
-        distance, size = length(sub(ankle, root)), self._size
-        far = distance
+        far, size = length(sub(ankle, root)), self._size
         fall = self._fall(time, sub(ankle, root))
         if fall > 0.0:
             # Moving straight away from the hip, a foot right below it would leave its path. It is
@@ -103,13 +99,10 @@ class Knees:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         off = knee.aside(far, size)
-        wanted = knee.apart(max(0.0, off + self._around(time)), size) - far
-        change = ground.averaged(self._changes, time, self._window, self._path.stride)
-        # A gradual change would turn a knee behind its line sideways instead of forward.
-        weight = smooth(change / SAME) * self.stances.influence(time)
-        gives = weight * knee.given(wanted, size)
+        wanted = knee.apart(max(0.0, off + self._path.at(time)), size) - far
+        gives = self._weight(time) * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
-            return aim._replace(place=foot.place), weight
+            return aim._replace(place=foot.place)
         wanted = far + gives
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
@@ -122,7 +115,24 @@ class Knees:
         if self.stances.probe.lift_only and rise < 0.0:
             location = sub(location, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
-        return aim._replace(place=location, axes=axes), weight
+        return aim._replace(place=location, axes=axes)
+
+    def _weight(self, time: float) -> float:
+        """Return how much easing and facing count: as often as the ground changes the leg nearby.
+
+        A knee that faced its mean bend only in the changed frames would turn suddenly.
+        """
+        ease = self._path.stride * max(
+            4, round(0.25 * ground.STRIDE * self._rate / self._path.stride)
+        )
+        changed = ground.averaged(self._changed, time, ease, self._path.stride)
+        return self.stances.influence(time) * changed
+
+    def _is_changed(self, frame: int) -> float:
+        """Return 1 if the ground changes the distance from hip to ankle at a frame, else 0."""
+        look, size = self._looked[frame], self._size
+        change = knee.apart(look.grounded, size) - knee.apart(look.animated, size)
+        return float(abs(change) > SAME * size)
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return the distance from ankle to hip joint of a swinging leg (see `folded`)."""
@@ -160,16 +170,9 @@ class Knees:
         frames = floor(time), ceil(time)
         return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
-    def faced(self, time: float, aim: Aim, root: Vec, gate: float) -> Aim:
-        """Return a foot's goal with the point that its knee faces, if that is known.
-
-        Args:
-            time: The frame.
-            aim: The goal.
-            root: The hip joint.
-            gate: How much the leg is changed, from 0 to 1.
-        """
-        foot = pose_of(aim)
+    def faced(self, time: float, aim: Aim, root: Vec) -> Aim:
+        """Return a foot's goal with the point that its knee faces, if that is known."""
+        foot, gate = pose_of(aim), self._weight(time)
         along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
         if gate == 0.0 or along is None:
             return aim
@@ -177,25 +180,14 @@ class Knees:
         point = None if side is None else add(root, scaled(side, self._size))
         return aim if point is None else aim._replace(facing=(point, gate))
 
-    def _around(self, time: float) -> float:
-        """Return how much easing increases the knee's distance from its line, around a time."""
-        stride = self._path.stride
-        number = floor(time / stride)
-        around = range(number - 1, number + 3)
-        more = [self._path.nodes[node] - self._looked[node * stride].grounded for node in around]
-        return cubic(more, time / stride - number)
-
     def _ask(self, frame: int) -> Wish:
-        """Return what a frame requires of the knee: its position and second difference."""
-        stride, looks, look = self._path.stride, self._looked, self._looked[frame]
-        bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
+        """Return what a frame wants of the knee's displacement: none, and to bend as animated."""
+        stride, looks = self._path.stride, self._looked
+        before, look, after = looks[frame - stride], looks[frame], looks[frame + stride]
+        animated = before.animated - 2.0 * look.animated + after.animated
+        grounded = before.grounded - 2.0 * look.grounded + after.grounded
         clear = knee.clear(look.animated, self._size)
-        return Wish(look.grounded, look.weight, clear * bend, low=0.0)
-
-    def _change(self, frame: int) -> float:
-        """Return how much the ground changes the leg at a frame, in leg lengths."""
-        look = self._looked[frame]
-        return knee.change(look.animated, look.grounded, self._size)
+        return Wish(0.0, look.weight, clear * animated - grounded, low=-look.grounded)
 
     def _look(self, frame: int) -> Look:
         """Return the knee at a frame of the clip."""

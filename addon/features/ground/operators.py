@@ -147,7 +147,7 @@ class FABRIK_OT_ground_add(Working, bpy.types.Operator):
             if ground.source == "OBJECT" and ground.object is None:
                 ground.source = "SCENE"
             ground.use = True
-        return msg("{feet} stand on the ground", feet=listed([item.name for item in legs]))
+        return msg("On the ground: {feet}", feet=listed([item.name for item in legs]))
 
     def _legs(
         self, context: bpy.types.Context, armature: bpy.types.Object
@@ -201,12 +201,12 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
         frames = self._frames
         text = msg(
             "Baked {count}, frames {first} to {last}: "
-            "{keys:,} keys instead of {most:,}. Largest difference when played "
+            "{keys} instead of {most:,}. Largest difference when played "
             "back: {distance:.3g} mm (frame {frame})",
             count=counted(result.feet, "{count} constraint", "{count} constraints"),
             first=frames[0],
             last=frames[-1],
-            keys=result.keys,
+            keys=counted(result.keys, "{count:,} key", "{count:,} keys"),
             most=result.most,
             distance=1000.0 * result.distance,
             frame=result.frame,

@@ -6,16 +6,10 @@ from typing import NamedTuple
 
 import bpy
 
-from fabrik_solver.core.vectors import Vec, add, dot, mat_apply, scaled, unit
+from fabrik_solver.core.vectors import Vec, add, dot, scaled
 from fabrik_solver.motion.ground import is_ground
 
-from ...blender.axes import AXES
-from ...blender.errors import ProblemError
-from ...blender.messages import msg
-from ...blender.rays import Cast, Ground
-from ...plan.chain_plan import ChainPlan, Snapshot
-from ...settings.values import check_animated
-from .settings import FabrikGround
+from ...blender.rays import Cast
 
 FARTHEST = 12.0
 """How far above and below the animation's floor to search by default, in leg lengths."""
@@ -92,50 +86,3 @@ class Probe(NamedTuple):
         if hit is None or not is_ground(hit.normal, self.up):
             return None
         return Under(dot(hit.place, self.up), hit.normal, hit.ob)
-
-
-def probe_of(
-    snapshot: Snapshot,
-    chain: ChainPlan,
-    options: FabrikGround,
-    ground: Ground,
-    floor: float,
-    leg: float,
-) -> Probe:
-    """Return the probe that finds the ground below a foot at one moment.
-
-    Args:
-        snapshot: The scene at that moment.
-        chain: The constraint.
-        options: Its settings.
-        ground: What counts as ground.
-        floor: The detected height of the animation's floor above the armature's origin.
-        leg: The length of the leg, in meters.
-
-    Raises:
-        ProblemError: If a setting isn't finite, or the armature has zero scale along the axis.
-    """
-    check_animated(options, msg(" of the ground"))
-    axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
-    down = AXES[options.axis]
-    up = unit(scaled(mat_apply(axes, down) if options.use_local_axis else down, -1.0))
-    if up is None:
-        raise ProblemError(
-            "“{object}” has zero scale, so Down has no direction: change its scale, or disable "
-            "Local",
-            object=chain.rig.object.name,
-        )
-    rest = options.floor if options.use_floor else floor
-    return Probe(
-        ground.caster(snapshot.depsgraph),
-        up,
-        dot(origin, up) + rest,
-        rest,
-        leg,
-        options.ray_above,
-        options.ray_below,
-        options.max_angle,
-        chain.limb.is_oriented,
-        options.offset,
-        options.lift_only,
-    )

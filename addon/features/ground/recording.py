@@ -6,26 +6,32 @@ from typing import cast
 
 import bpy
 
-from fabrik_solver import inverse, point_in
+from fabrik_solver import WHOLE, ChainInput, inverse, point_in
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
+    across,
     add,
+    cross,
     dot,
+    length,
     mat_apply,
     quat_inverse,
     quat_product,
     rotate,
+    scaled,
     sub,
+    unit,
 )
 from fabrik_solver.motion.ground import STRIDE
+from fabrik_solver.motion.knee import LEAST
 from fabrik_solver.motion.sole import Sole
 
 from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
 from ...body.foot import sole_at_rest
-from ...frame.chain import aim_of
+from ...frame.chain import aim_of, tip_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import present_runs
 from ...plan import planner
@@ -40,7 +46,6 @@ from .contact_track import SAME
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip
-from .leg import knee_axis
 from .settings import ground_settings
 from .stances import FASTEST, frame_of
 from .track import FORM, IN_WORLD, Sample, Track, moving, packed, turn_of_frame
@@ -146,7 +151,7 @@ class TrackRecorder(history.SimulatedConstraint):
                 quat_product(quat_inverse(turn_of_frame(ground_frame)), pose.turn),
                 end_step,
                 rotate(quat_inverse(pose.turn), probe.up),
-                mat_apply(undone[0], knee_axis(snapshot, chain)),
+                mat_apply(undone[0], _knee_axis(snapshot, chain)),
             )
         )
         self._last = ob, local, local_end
@@ -183,17 +188,43 @@ def _rest(chain: ChainPlan, bone: int) -> object:
     return rest.rest, rest.length
 
 
+def _knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
+    """Return the axis about which a leg's knee flexes in its FK pose, in world space.
+
+    Its length is the knee's distance from the line from hip to ankle. The leg's bend direction
+    counts too, weighted by `LEAST`. The axis is 0 unless the leg has exactly one knee.
+    """
+    rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
+    chain_input = ChainInput(
+        [rig.bone(bone) for bone in chain.bones],
+        [pose.fk.posed(bone) for bone in chain.bones],
+        tip_of(chain, pose),
+        WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
+        limb.bend,
+        has_hand=limb.has_hand,
+        limb_bend=limb.bend_to_hand,
+    )
+    leg = chain_input.limb or chain_input
+    world = snapshot.world(rig.object, rig.uid)
+    if len(leg.joints) != 3:
+        return ORIGIN
+    hip, knee, ankle = [point_in(world, joint) for joint in leg.joints]
+    leg_vector = sub(ankle, hip)
+    along = unit(leg_vector)
+    if along is None:
+        return ORIGIN
+    side = unit(across(mat_apply(world[0], leg.chain.forward()), along)) or ORIGIN
+    off = add(across(sub(knee, hip), along), scaled(side, LEAST * length(leg_vector)))
+    return cross(along, off)
+
+
 def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return a leg's animated hip joint, in world space."""
     world = snapshot.world(chain.rig.object, chain.rig.uid)
     root = point_in(world, snapshot.frame(chain.rig, chain.bones[0])[1])
-    runs = present_runs()
-    for unit in snapshot.plan.units:
-        if isinstance(unit, Hip) and chain in unit.chains:
-            result = runs.unit(unit).last
-            if result is not None:
-                root = cast(BoneInput, result.inputs).wanted.before(root)
-    return root
+    hip = cast(GroundGoal, chain.goal_source).hip
+    result = present_runs().unit(hip).last if isinstance(hip, Hip) else None
+    return root if result is None else cast(BoneInput, result.inputs).wanted.before(root)
 
 
 def tracks_of(armature: bpy.types.Object) -> list[TrackRecorder]:

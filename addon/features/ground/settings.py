@@ -29,7 +29,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     source: str = fixed("Source", "Objects to use as ground", items=SOURCE_ITEMS, default="OBJECT")
     object: bpy.types.Object | None = fixed(
         "Object",
-        "Mesh object that the feet stand on. Without one, the scene is used",
+        "Mesh object that the feet stand on. Empty: the scene",
         poll=_is_mesh,
     )
     collection: bpy.types.Collection | None = fixed(
@@ -112,7 +112,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     lock_time: float = animated(
         "Lock Time",
-        "Time to lock the foot before a contact and to release it afterward",
+        "How long the lock fades in before a contact, and out after it",
         default=0.1,
         min=0.0,
         soft_max=0.5,
@@ -150,8 +150,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     hip: str = fixed(
         "Hip",
-        "Bone to raise and lower, above the legs. Empty: the bone that carries all legs on the "
-        "ground",
+        "Bone to raise and lower, above the legs. Empty: the common parent of all legs that use "
+        "On the Ground",
     )
     hip_follow: float = animated(
         "Follow Ground",

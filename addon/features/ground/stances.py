@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import floor, pi
+from math import floor, inf, pi
 from typing import NamedTuple
 
 import bpy
@@ -29,17 +29,28 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
-from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
-from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
+from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn, between
+from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
-from .grounded_foot import Foothold, blended, goal_of, ground_below, pose_of
+from .grounded_foot import (
+    CLIMB,
+    Below,
+    Foothold,
+    GroundOffset,
+    blended,
+    goal_of,
+    ground_below,
+    lack_between,
+    need,
+    pose_of,
+    sole_contact,
+)
 from .probe import Probe
-from .sole import CLIMB, Below, GroundOffset, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
@@ -105,6 +116,8 @@ class FootClip:
         firm: The frames in which the foot stands without rolling.
         carrying: The frames in which the foot is on the ground, locked or not.
         flats: The locked pose of the foot on the animation's floor, by frame.
+        standing: For each contact, the sole's points relative to the goal, the standing one first,
+            and the height of the lower one above the floor.
     """
 
     def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
@@ -119,8 +132,8 @@ class FootClip:
         self.flats = Column(self._flat)
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
+        self.standing = Column(self._stands)
         self._gone = Column(self._shares_gone)
-        self._standing = Column(self._stands)
         self.first, self.last = self._uncut()
         self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
         self.carrying = {f for a, b in contact_track.extents for f in range(a, b + 1)}
@@ -235,23 +248,8 @@ class FootClip:
         """Return the frame of the clip nearest to a frame."""
         return min(max(frame, self.first), self.last)
 
-    def ends(self, number: int) -> list[Vec]:
-        """Return the sole's points in a contact relative to the goal, the standing one first."""
-        return self._standing[number][0]
-
-    def hover(self, number: int) -> tuple[float, float]:
-        """Return a foot's desired height above the floor in a contact, and how much to lower it.
-
-        The floor of a capture drifts. So a foot is on the floor up to the height at which a point
-        counts as standing.
-        """
-        whole, drift = self._standing[number][1], self.contact_track.drifts[number]
-        height = max(0.0, whole - drift)
-        hover = height * smooth(height / (BALL_HEIGHT * self.contact_track.track.leg) - 1.0)
-        return hover, whole - hover
-
     def _stands(self, number: int) -> tuple[list[Vec], float]:
-        """Return the sole's points in a contact, and the height of the lower one."""
+        """Return where the sole is in a contact (see `standing`)."""
         planted = self.planted.places[number]
         points = (self.sole.heel, self.sole.ball)
         if all(anchor.part.kind == BALL for anchor in planted.anchors):
@@ -329,7 +327,8 @@ class Stances:
     def _clear(self, frame: int) -> Wish:
         """Return the least lift of the foot; a flat foot is lifted no higher."""
         frame = self.clip.within(frame)
-        return shape.lifted(self._lack(frame), frame in self.clip.firm)
+        lack = self._lack(frame)
+        return Wish(low=lack, high=lack if frame in self.clip.firm else inf)
 
     def _lack(self, frame: int) -> float:
         """Return how far the foot has to be lifted."""
@@ -379,15 +378,12 @@ class Stances:
 
     def root_at(self, time: float) -> Vec:
         """Return the animated hip joint, in world space."""
-        frame = floor(time)
-        here = self.carried[frame].root
-        return here if time == frame else mix(here, self.carried[frame + 1].root, time - frame)
+        return between(lambda frame: self.carried[frame].root, time)
 
     def reach(self, time: float) -> float:
         """Return the animated distance from ankle to hip joint."""
-        here, then = (self.carried[floor(time) + k] for k in (0, 1))
-        far, next_far = (length(sub(leg.target, leg.root)) for leg in (here, then))
-        return far + (time - floor(time)) * (next_far - far)
+        ankle = between(lambda frame: self.carried[frame].target, time)
+        return length(sub(ankle, self.root_at(time)))
 
     def _jump(self, frame: int) -> tuple[Vec, Vec]:
         clip, frame = self.clip, self.clip.within(frame)
@@ -416,19 +412,6 @@ class Stances:
             frame in clip.carrying,
             scaled(lock, weight * moved.influence),
         )
-
-    def between(self, frames: range) -> tuple[object, ...]:
-        """Return all inputs of the foot's path in some scene frames: its contacts and lifts."""
-        first, last = frames[0] - self.start, frames[-1] - self.start
-        around, count = self.clip.planted.around, len(self.clip.planted.spans)
-        low, high = around(first)[0], around(last)[0] + 1
-        state: list[object] = [self._lyings[i] for i in range(max(0, low), min(high + 1, count))]
-        state += [self._beyonds[self.clip.first]] if low < 0 else []
-        state += [self._beyonds[self.clip.last]] if high >= count else []
-        if not count:
-            begin, end = (floor(frame / self._stride) for frame in (first, last))
-            state += [self._beyonds[self._stride * node] for node in range(begin - 2, end + 3)]
-        return (low, high, *state, *[self.raises[frame - self.start] for frame in frames])
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on the flat floor."""
@@ -502,7 +485,7 @@ class Stances:
         number = min(max(self.clip.planted.around(frame)[0], 0), len(self.clip.planted.spans) - 1)
         if moved is None or number < 0:
             return moved
-        drift = self.clip.hover(number)[1]
+        drift = self.clip.standing[number][1]
         shift = sub(moved.shift, scaled(self._up, drift))
         return moved._replace(shift=shift, rise=moved.rise - drift)
 
@@ -511,17 +494,16 @@ class Stances:
         if lying is None:
             return GroundOffset(influence=0.0)
         base = self.clip.planted.places[number].base
-        hover, drift = self.clip.hover(number)
-        shift = add(lying.shift, scaled(self._up, hover))
+        shift = lying.shift
         if lying.tilt != ORIGIN:
             apart = sub(flat.place, base)
             shift = add(shift, sub(rotate(shape.turn_of(lying.tilt), apart), apart))
-        return GroundOffset(shift, lying.tilt, lying.rise - drift)
+        return GroundOffset(shift, lying.tilt, lying.rise - self.clip.standing[number][1])
 
     def _lying(self, number: int) -> GroundOffset | None:
-        """Return how a foot moves to lie on the ground in a contact; None without ground."""
+        """Return how the foot lies in a contact; None without ground."""
         base = self.clip.planted.places[number].base
-        return sole_contact(self.probe, base, self.clip.ends(number))
+        return sole_contact(self.probe, base, self.clip.standing[number][0])
 
 
 def _firm_frames(contact: Contact) -> Iterable[int]:

@@ -34,9 +34,6 @@ IN_WORLD = -1
 NUMBERS = 23
 """How many numbers a frame stores, besides the object below the foot."""
 
-BEFORE = 20
-"""How many numbers a frame stored before knees were added."""
-
 HEAD = 10
 """How many numbers a track stores besides those of its frames."""
 
@@ -139,10 +136,9 @@ def unpacked(blob: bytes) -> Track | None:
         (rate, leg, *foot), numbers = numbers[:HEAD], numbers[HEAD:]
     except ValueError:
         return None
-    width = len(numbers) // max(1, len(unders))
-    if not rate > 0.0 <= leg or width not in (NUMBERS, BEFORE) or len(numbers) % width:
+    if not rate > 0.0 <= leg or not unders or len(numbers) != NUMBERS * len(unders):
         return None
-    rows = [(*numbers[i : i + width], 0.0, 0.0, 0.0) for i in range(0, len(numbers), width)]
+    rows = [numbers[i : i + NUMBERS] for i in range(0, len(numbers), NUMBERS)]
     samples = list(map(_sample, unders, rows))
     if not all(IN_WORLD <= under < len(grounds) for under in unders):
         return None

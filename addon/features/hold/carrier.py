@@ -52,7 +52,9 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
         raise ProblemError(problem)
     if ob.type == "ARMATURE" and any(hold.prop is not None for hold in holds_of(ob)):
         raise ProblemError(
-            "“{object}” carries held objects: hold one of them instead", object=ob.name
+            "“{object}” is an armature that held objects are parented to: hold one of those "
+            "objects instead",
+            object=ob.name,
         )
     if _parenting(ob)[1] not in ("OBJECT", "BONE"):
         raise ProblemError(

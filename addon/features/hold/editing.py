@@ -150,10 +150,9 @@ def hold(
         several: The bones or objects.
         holder: Their holder.
         frame: The frame.
-        is_moved: Whether their own animation moves them relative to the holder. None: only for
-            those whose animation doesn't move them from that frame on, because keys added later are
-            meant to be relative to the holder. Existing keys, such as a capture's, were made
-            without it.
+        is_moved: Whether the items' own animation moves them relative to the holder. None: only
+            for items whose animation doesn't move them from this frame on. Keys added later are
+            relative to the holder; existing keys, such as a capture's, were made without it.
 
     Returns:
         Whether their own animation applies to all of them.
@@ -334,8 +333,8 @@ def _refuse_placed(several: Sequence[Held]) -> None:
     for tip in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
         if tip.is_beside(settings(tip.chain.rig.object).constraints[tip.chain.item].tolerance):
             raise ProblemError(
-                "The ground or a walk places “{constraint}” away from its target, so it would "
-                "jump: choose Bake to Targets or Bake Steps first",
+                "On the Ground or a walk moves “{constraint}” off its target, so it would jump: "
+                "choose Bake to Targets or Bake Steps first",
                 constraint=tip.chain.name,
             )
 

@@ -260,7 +260,7 @@ class HeldBone(PrePassBone):
         try:
             basis = own_frame(rig.bone(self.bone), local, self._parent(snapshot))
         except ValueError:
-            raise self.zero_scale() from None
+            raise self.zero_scale_problem() from None
         world = snapshot.world(rig.object, rig.uid)
         placed = frame_in(world, snapshot.frame(rig, self.bone))
         within, shown = frame_in(placed, inverse(basis)), frame_in(placed, self._carried(snapshot))

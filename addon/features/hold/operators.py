@@ -134,8 +134,8 @@ class Taking(Holding):
         if self.use_animation:
             return ""
         return msg(
-            "“{holder}” holds “{bone}” from frame {frame:g} on and ignores its own keys: to use "
-            "them, enable Own Animation",
+            "“{holder}” holds “{bone}” from frame {frame:g} on. Keys of “{bone}” are ignored: to "
+            "use them, enable Own Animation",
             holder=holder_name(holder),
             bone=names_of(held),
             frame=frame,

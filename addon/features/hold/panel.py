@@ -60,7 +60,7 @@ class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
         row.operator("fabrik.release")
         row = column.row(align=True)
         row.operator("fabrik.hold", text="In World").by = "WORLD"
-        row.operator("fabrik.hold", text="In Body").by = "BODY"
+        row.operator("fabrik.hold", text="To Body").by = "BODY"
         row = column.row(align=True)
         row.operator("fabrik.pick_up")
         frames = quarter_second(frame_rate(context.scene))

@@ -81,7 +81,7 @@ class FollowingPole(PrePassBone):
                 bone, local, parent, WHOLE, moved, space, inputs.fraction
             )
         except ValueError:
-            raise self.zero_scale() from None
+            raise self.zero_scale_problem() from None
         bones = [] if is_far(location) else self.bones
         numbers = rotation if bones else []
         return SolveResult(inputs, bones, numbers, (), NOTHING, {bone: location for bone in bones})

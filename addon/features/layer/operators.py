@@ -124,7 +124,7 @@ class FABRIK_OT_offset_layer_toggle(LayerOperator, bpy.types.Operator):
     bl_idname = "fabrik.offset_layer_toggle"
     bl_label = "Toggle Offset Layer"
     bl_description = (
-        "Turn the character's offset layer on or off. Off shows and keys the motion below"
+        "Turn the character's offset layer on or off. When off, you see and key the motion below it"
     )
 
     def work(self, context: bpy.types.Context) -> str:

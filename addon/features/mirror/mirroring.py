@@ -514,6 +514,8 @@ def mirror_joints(armature: bpy.types.Object, bones: list[str]) -> tuple[list[st
             notes.append(str(problem))
     if not done:
         raise ProblemError(
-            notes[0] if len(notes) == 1 else msg("None of {bones} has a side", bones=listed(bones))
+            notes[0]
+            if len(notes) == 1
+            else msg("Bones without a side: {bones}", bones=listed(bones))
         )
     return done, notes

@@ -88,7 +88,7 @@ def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw chains with their reach, targets and poles, and the active joint's limit."""
     colors = palette(context)
     thin, thick, areas = Strokes(), Strokes(), Strokes()
-    eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
+    eye, is_orthographic = _eye(cast(bpy.types.RegionView3D, context.region_data))
     for chain in data.chains:
         color = colors.active if chain.is_active else colors.chain
         thick.path(chain.joints, color)
@@ -102,8 +102,8 @@ def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
             thin.path((chain.elbow, chain.pole), faint(colors.pole, 0.8))
         if chain.shell is not None:
             outline = faint(color, 0.6)
-            thin.path(chain.shell.outline(chain.shell.outer, eye, is_far), outline)
-            thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
+            thin.path(chain.shell.outline(chain.shell.outer, eye, is_orthographic), outline)
+            thin.path(chain.shell.outline(chain.shell.inner, eye, is_orthographic), outline)
             for circle in chain.shell.great_circles():
                 thin.path(circle, faint(color, 0.15))
     if data.joint is not None:
@@ -129,7 +129,7 @@ def _add_joint(joint: ShownJoint, color: Color, thin: Strokes, areas: Strokes) -
 
 
 def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
-    """Return the viewer's location, or direction in orthographic views, and which of them it is."""
+    """Return the viewer's location, or direction if orthographic; and if it is orthographic."""
     camera = view.view_matrix.inverted()
     x, y, z = camera.translation if view.is_perspective else camera.to_3x3() @ Vector((0, 0, 1))
     return (x, y, z), not view.is_perspective
@@ -196,7 +196,11 @@ def _costs(context: bpy.types.Context, seconds: float) -> list[str]:
     if armature is not None and armature.session_uid in unknown:
         name = unknown[armature.session_uid]
         lines.append(
-            msg("Evaluated twice: “{name}” is only known after the first evaluation", name=name)
+            msg(
+                "Evaluated twice: the transform of “{name}” is only known after the first "
+                "evaluation",
+                name=name,
+            )
         )
     return lines
 

@@ -37,17 +37,17 @@ class Shell:
     outer: float
     inner: float
 
-    def outline(self, radius: float, eye: Vec, is_far: bool) -> list[Vec]:
+    def outline(self, radius: float, eye: Vec, is_orthographic: bool) -> list[Vec]:
         """Return the silhouette of the outer or inner sphere.
 
         Args:
             radius: The outer or inner radius.
             eye: Location of the viewer in world space, or its direction.
-            is_far: Whether `eye` is a direction, as in an orthographic view.
+            is_orthographic: Whether the view is orthographic, so that `eye` is a direction.
 
         Returns:
-            A closed line in world space; empty from inside, with radius 0, or if the armature has
-            zero scale.
+            A closed line in world space. It is empty if the viewer is inside the sphere, the radius
+            is 0, or the armature has zero scale.
         """
         if radius == 0.0:
             return []
@@ -55,11 +55,11 @@ class Shell:
             to_shell = inverse(self.frame)
         except ValueError:
             return []
-        eye_local = mat_apply(to_shell[0], eye) if is_far else point_in(to_shell, eye)
+        eye_local = mat_apply(to_shell[0], eye) if is_orthographic else point_in(to_shell, eye)
         sight = unit(eye_local)
-        if sight is None or (not is_far and length(eye_local) <= radius):
+        if sight is None or (not is_orthographic and length(eye_local) <= radius):
             return []
-        offset = 0.0 if is_far else radius * radius / length(eye_local)
+        offset = 0.0 if is_orthographic else radius * radius / length(eye_local)
         return self._circle(
             scaled(sight, offset), sight, sqrt(max(0.0, radius * radius - offset * offset))
         )

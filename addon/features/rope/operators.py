@@ -19,8 +19,8 @@ class FABRIK_OT_rope_add(AddWithTargetOperator, bpy.types.Operator):
     bl_idname = "fabrik.rope_add"
     bl_label = "Add Rope"
     bl_description = (
-        "Hang the chain that ends at each selected bone between its root and the other selected "
-        "object. Without one, add a control at the tip"
+        "For each selected bone, hang the chain that ends there: from its root to the other "
+        "selected object. Without one, add a control at the tip"
     )
     solver = "ROPE"
     word = "Hook"

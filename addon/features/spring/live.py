@@ -100,9 +100,9 @@ class _Change(NamedTuple):
     moves: list[Frame]
     bones: ChainInput | None
 
-    def carried(self, recorded: Recorded, share: float) -> Recorded:
-        """Return everything that moves a strand at a frame, with part of the change applied."""
-        moves = [_share(move, share) for move in self.moves]
+    def carried(self, recorded: Recorded, fraction: float) -> Recorded:
+        """Return what moves a strand at a frame, with a fraction of the change applied."""
+        moves = [_part_of(move, fraction) for move in self.moves]
         center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
         to_space = inverse(center)
         placements = [
@@ -217,9 +217,9 @@ def _is_edited(ob: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> b
     return abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown))
 
 
-def _share(move: Frame, share: float) -> Frame:
+def _part_of(move: Frame, fraction: float) -> Frame:
     """Return a fraction of a transform: nothing at 0, exactly all of it at 1."""
-    return move if share == 1.0 else mixed(WHOLE, move, share)
+    return move if fraction == 1.0 else mixed(WHOLE, move, fraction)
 
 
 def _parent(recorded: Recorded) -> Frame:
@@ -259,6 +259,7 @@ def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> Ch
     return None
 
 
-def _is_near(was: Sequence[float], now: Sequence[float], size: float) -> bool:
+def _is_near(recorded: Sequence[float], current: Sequence[float], size: float) -> bool:
     """Return whether numbers differ only by rounding, relative to a size or the largest number."""
-    return max(map(abs, map(float.__sub__, was, now))) <= NEAR * max(size, *map(abs, was))
+    difference = max(map(abs, map(float.__sub__, recorded, current)))
+    return difference <= NEAR * max(size, *map(abs, recorded))

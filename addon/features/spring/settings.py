@@ -170,7 +170,7 @@ class FabrikCollider(bpy.types.PropertyGroup):
     bone: str = fixed("Bone", "Bone that moves the collider", in_presets=False)
     offset: tuple[float, float, float] = fixed(
         "Offset",
-        "Center of the sphere, first end of the capsule, or a point of the plane",
+        "Center of the sphere, first end of the capsule, or a point on the plane",
         **_PLACE,
     )
     tail: tuple[float, float, float] = fixed(

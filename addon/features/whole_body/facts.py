@@ -42,10 +42,11 @@ def facts_of(
         carriers: The carriers of its bones.
         bone: The bone.
         root: The bone that moves the body.
-        posed: The bones posed by constraints. They bend regardless of constraints on themselves.
-        kept: The bones that follow their parent, because their constraints pose them.
-        is_planned: Whether an elbow's or knee's flexion depends only on what the plan can know: the
-            stored flexion and the rest pose.
+        posed: Bones whose shown pose comes from constraints. They may bend even if they have
+            constraints of their own.
+        kept: Bones that only follow their parent, because their constraints pose them.
+        is_planned: Whether to find an elbow's or knee's flexion only from its stored flexion and
+            rest pose, without the current pose.
 
     Raises:
         ProblemError: If its joint is invalid.

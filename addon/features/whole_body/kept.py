@@ -325,7 +325,7 @@ def _refuse_apart(rig: Skeleton, pulled: Sequence[int], bones: Sequence[int]) ->
     for bone in pulled:
         if bone not in bones:
             raise ProblemError(
-                "“{bone}” and the other pins share no parent: unpin it or the others",
+                "“{bone}” and the other pinned bones have no common parent: unpin it or the others",
                 bone=rig.names[bone],
             )
 
@@ -354,8 +354,8 @@ def _constrained(rig: Skeleton, bone: int) -> str:
     if not active_constraints(pose_bones(rig.object)[name]):
         return ""
     return msg(
-        "“{bone}” has constraints, and only a keyed body can be pinned during playback: hold the "
-        "targets of its limbs instead",
+        "“{bone}” has constraints, but pins work during playback only on a body posed by keys "
+        "alone: hold the targets of its limbs instead",
         bone=name,
     )
 

@@ -62,8 +62,8 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
     bl_idname = "fabrik.pin"
     bl_label = "Pin Bone"
     bl_description = (
-        "Pin a bone while others are dragged. Press again to pin its rotation too, and again to "
-        "unpin it"
+        "Keep a bone in place while others are dragged. Press again to pin its rotation too, and "
+        "again to unpin it"
     )
     asks = (armature_refusal,)
 
@@ -78,7 +78,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
     )
     armature: str = defined(
         "Armature",
-        "Armature of the bone. Without a name the active armature is used",
+        "Armature of the bone. Empty: the active armature",
         options={"HIDDEN", "SKIP_SAVE"},
     )
     under_mouse: bool = defined(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import cos, isclose, pi, radians, sin
+from math import cos, inf, isclose, pi, radians, sin
 
 import pytest
 from hypothesis import given
@@ -13,11 +13,9 @@ from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
     CALM,
     CarriedLeg,
-    averaged,
     hip_lift,
     influence,
     is_ground,
-    lifted,
     pitched,
     shared_jolt,
     smoothed,
@@ -35,8 +33,10 @@ vectors = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
 def over_a_swing(lacks: list[float], rate: float) -> list[float]:
     """Lifts in a swing, from a flat foot to the next. Two frames of each are at its ends."""
     count = len(lacks)
-    flat = [not 1 < i < count - 2 for i in range(count)]
-    return smoothest(list(map(lifted, lacks, flat)), (CALM * rate) ** 4)
+    wishes = [
+        Wish(low=lack, high=inf if 1 < i < count - 2 else lack) for i, lack in enumerate(lacks)
+    ]
+    return smoothest(wishes, (CALM * rate) ** 4)
 
 
 @given(st.lists(st.floats(0.0, 2.0), max_size=40))
@@ -281,8 +281,6 @@ def test_the_mean_of_places_is_smooth_in_time() -> None:
     assert found[0] == found[-1] == 0.0 and max(found) == pytest.approx(0.02)
     assert max(abs(b - a) for a, b in pairwise(found)) < 1e-4
     assert smoothed(lambda _: (0.3, 0.0, 0.0), 0.37, 6, 2)[0] == pytest.approx(0.3)
-    heights = {frame: peak(frame)[2] for frame in range(-5, 7)}
-    assert averaged(heights, 0.37, 5, 1) == pytest.approx(smoothed(peak, 0.37, 5, 1)[2])
     # A frame without a place doesn't count.
     assert smoothed(lambda frame: None if frame else UP, 0.5, 3, 1) == pytest.approx(UP)
 

@@ -183,7 +183,7 @@ def test_what_cannot_be_set_up_is_refused_and_leaves_nothing(wrong: str) -> None
     if wrong == "no bone":
         parts[2].bone, match = "gone", "bone “gone” doesn't exist"
     elif wrong == "too long":
-        parts[2].chain_count, match = 40, "decrease Chain Length"
+        parts[2].chain_count, match = 40, "decrease it from 40"
     elif wrong == "driven":
         con = rig.pose.bones["forearm.R"].constraints.new("COPY_ROTATION")
         con.target, match = make_empty(), "posed by its constraint"

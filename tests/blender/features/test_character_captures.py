@@ -303,7 +303,7 @@ def test_both_feet_of_a_capture_are_ankles_though_one_is_lifted() -> None:
 def test_a_wolf_walks_with_paws_that_are_no_children_of_its_legs() -> None:
     rig = imported("q_Wolf.glb")
     activate(rig)
-    refuses(bpy.ops.fabrik.gait_add, "aren't parented to their legs")
+    refuses(bpy.ops.fabrik.gait_add, "aren't parented to their legs would")
     paws = [f"IK{end}Leg.{side}" for end in ("Front", "Back") for side in "LR"]
     for paw in paws:
         click_bones(rig, paw)

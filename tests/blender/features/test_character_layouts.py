@@ -80,13 +80,13 @@ def everything(rig: bpy.types.Object) -> dict[str, Any]:
 
 def recognized(rig: bpy.types.Object) -> list[tuple[str, str, list[str]]]:
     """Return kind, bone and the chain, root first, of each recognized part."""
-    from addon.features.character.recognizing import part_limb
+    from addon.features.character.recognizing import limb_of_part
 
     activate(rig)
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
     found: list[tuple[str, str, list[str]]] = []
     for part in character_settings(rig).parts:
-        found.append((part.kind, part.bone, [*part_limb(rig, part).bones]))
+        found.append((part.kind, part.bone, [*limb_of_part(rig, part).bones]))
     return found
 
 

@@ -410,7 +410,7 @@ def test_what_blender_has_alone_is_listed() -> None:
         "Stiffness of “B0” differs between axes",
         "IK Stretch differs between bones",
         "limits of “B0” are kept",
-        f"“{other.name}” on “B0” is applied after",
+        f"before “{other.name}” on “B0”; Blender's IK was applied last",
         "With a partial Influence",
         "iTaSC",
     ):
@@ -447,7 +447,7 @@ def test_what_ours_has_alone_is_listed() -> None:
         "Weight is 3",
         "replaces “FABRIK”",
         "was set to 0.1",
-        "Center of its cone, Blender's IK limits of “B0”",
+        "no Center, so the cone of “B0”",
         "hinge of “B1” isn't aligned with one of its axes",
         "limit of “B2” about X excludes 0",
     ):

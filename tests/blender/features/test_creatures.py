@@ -185,7 +185,7 @@ def test_what_stands_beside_recognized_legs_is_said(capfd) -> None:
     make_floor()
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert {leg.constraint for leg in rig.fabrik.gaits[0].legs} == {"Paw.H.L", "Paw.H.R"}
-    assert "Only 2 legs walk, but “ToeFL” also reach the ground" in capfd.readouterr().out
+    assert "Legs that walk: 2. Also on the ground: “ToeFL”" in capfd.readouterr().out
 
 
 def test_what_keeps_legs_from_walking_is_said_at_once(capfd) -> None:
@@ -252,8 +252,8 @@ def test_legs_without_reach_to_step_with_are_named(capfd) -> None:
     gait = walk(rig, 0.03, 20)
     gait.body = ""
     out = warnings(capfd, bpy.ops.fabrik.simulate)
-    assert "rest fully stretched and can't reach a step" in out
-    assert "rest fully stretched" in said(rig)
+    assert "Fully stretched in the rest pose, so no step is within reach" in out
+    assert "Fully stretched in the rest pose" in said(rig)
     gait.body = "Hips"
     assert "stretched" not in warnings(capfd, bpy.ops.fabrik.simulate)
 
@@ -262,7 +262,7 @@ def test_a_body_too_fast_for_its_legs_is_said(capfd) -> None:
     rig = on_floor()
     gait = walk(rig, 0.4, 20)
     gait.pattern = "WAVE"
-    assert "take less than two frames" in warnings(capfd, bpy.ops.fabrik.simulate)
+    assert "Steps of less than two frames" in warnings(capfd, bpy.ops.fabrik.simulate)
     assert "slow the body down" in said(rig)
 
 

@@ -762,18 +762,18 @@ def test_numbers_are_typed_for_the_free_axes_one_after_the_other() -> None:
     typed = Typed()
     assert typed.displacement(WORLD, (0, 1, 2)) is None
     for character in "1.5.":
-        typed.key(character, 3)
-    typed.key("-", 3)
+        typed.type_character(character, 3)
+    typed.type_character("-", 3)
     assert typed.displacement(WORLD, (0, 1, 2)) == (-1.5, 0, 0)
     assert typed.displacement(WORLD, (2,)) == (0, 0, -1.5)
     typed.next()
-    typed.key("2", 3)
-    typed.key("5", 3)
+    typed.type_character("2", 3)
+    typed.type_character("5", 3)
     typed.back(3)
     assert typed.displacement(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
     assert typed.displacement(WORLD, (0, 2)) == (-1.5, 0, 2)
     typed.next()
-    typed.key("-", 3)
+    typed.type_character("-", 3)
     assert typed.displacement(WORLD, (0, 1, 2)) == (-1.5, 2, 0)
 
 

@@ -16,7 +16,6 @@ from shapes import make_terrain
 
 from addon.blender import meshes
 from addon.blender.rays import Cast, Ground, Hit
-from addon.features.ground import hips
 
 LEG = 0.8
 
@@ -519,7 +518,7 @@ def test_legs_that_no_bone_carries_say_so() -> None:
     walkers.simulate(rig)
     rigs.go(30)
     assert all(
-        message.startswith("No bone carries all legs on the ground")
+        message.startswith("Legs that use On the Ground have no common parent")
         for message in walkers.messages(rig)
     )
     for item in rig.fabrik.constraints:
@@ -700,25 +699,6 @@ def test_ground_that_waves_with_another_armature_is_read_anew(
     forget()
     rigs.go(1)
     assert animated_bits(range(2, 20)) == found
-
-
-def test_deforming_ground_elsewhere_keeps_what_the_hip_has_foreseen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A wave far behind the figure: only what is looked for anew in each frame is computed."""
-    walkers.walker_on(walkers.hills)
-    ground = bpy.data.objects["Ground"]
-    wave = ground.modifiers.new("Wave", "WAVE")
-    wave.start_position_x, wave.falloff_radius = -2.0, 0.5
-    asked: list[Any] = []
-    lift = hips.hip_lift
-    monkeypatch.setattr(
-        hips, "hip_lift", lambda legs, *more: asked.append(legs) or lift(legs, *more)
-    )
-    first = animated_bits(range(20, 25))
-    assert len(asked) < 3 * 2 * 40
-    monkeypatch.setattr(Ground, "state", lambda *_: None)
-    assert animated_bits(range(20, 25)) == first
 
 
 def test_sparse_bake_keys_contacts_and_stays_within_the_error(

@@ -803,7 +803,7 @@ def test_the_corner_names_what_cannot_be_computed_ahead(overlay: Any, shown: Any
     add_constraint(rig, "B2", make_empty(location=(0, 1, 2.5)), chain_count=1)
     view = SimpleNamespace(overlay=SimpleNamespace(show_stats=True))
     context = SimpleNamespace(scene=bpy.context.scene, space_data=view, object=rig)
-    why = "Evaluated twice: “B1” is only known after the first evaluation"
+    why = "Evaluated twice: the transform of “B1” is only known after the first evaluation"
 
     def lines() -> list[str]:
         renew()

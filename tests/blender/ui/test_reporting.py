@@ -114,7 +114,7 @@ def test_a_straight_chain_says_that_nothing_tells(monkeypatch: pytest.MonkeyPatc
     stored: list[str] = []
     monkeypatch.setattr(limb, "store", stored.append)
     assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
-    assert stored[0].startswith("“B1”: straight; can't tell which way it bends")
+    assert stored[0].startswith("“B1”: bend direction unknown, because straight")
 
 
 def test_recognize_says_what_tells_how_limbs_bend(capfd: pytest.CaptureFixture[str]) -> None:

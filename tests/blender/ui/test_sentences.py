@@ -37,7 +37,7 @@ def owner(rig: Any, bone: str, index: int = 0) -> str:
 
 @pytest.mark.parametrize("off", ["enabled", "influence"])
 def test_shared_bones_are_said_while_the_other_one_is_on(rig: Any, off: str) -> None:
-    assert said(rig) == "Shares bones with “Tail”. They are solved together by weight."
+    assert said(rig).startswith("Shares bones with “Tail”. They are solved together")
     setattr(rig.fabrik.constraints[1], off, 0)
     assert said(rig) == ""
     assert "hares bones" not in said(rig, 1)

@@ -319,21 +319,21 @@ class ChannelRange:
     def __init__(self, least: Vec, most: Vec) -> None:
         self.least, self.most = least, most
 
-    def shares(self, numbers: Vec, is_extrapolated: bool) -> list[float]:
-        """Return where numbers lie in the range: 0 at its minimum, 1 at its maximum."""
-        shares: list[float] = []
+    def fractions(self, values: Vec, is_extrapolated: bool) -> list[float]:
+        """Return each axis's position in its range: 0 at the minimum, 1 at the maximum."""
+        fractions: list[float] = []
         for axis in range(3):
-            number, least, most = numbers[axis], self.least[axis], self.most[axis]
+            value, least, most = values[axis], self.least[axis], self.most[axis]
             if not is_extrapolated:  # The minimum takes priority.
-                number = least if number < least else min(number, most)
-            shares.append((number - least) / (most - least) if most != least else 0.0)
-        return shares
+                value = least if value < least else min(value, most)
+            fractions.append((value - least) / (most - least) if most != least else 0.0)
+        return fractions
 
-    def at(self, shares: list[float], sources: tuple[int, int, int]) -> Vec:
+    def at(self, fractions: list[float], sources: tuple[int, int, int]) -> Vec:
         """Return the value on each axis, at the fraction of the range that its source axis has."""
         x, y, z = sources
         a, b, c = sub(self.most, self.least)
-        return add(self.least, (a * shares[x], b * shares[y], c * shares[z]))
+        return add(self.least, (a * fractions[x], b * fractions[y], c * fractions[z]))
 
 
 @final
@@ -371,8 +371,8 @@ class Transformation(Constraint):
         """Return the owner's constrained frame (``transform_evaluate``)."""
         turn, sizes = _split(frame[0])
         head, channel, mix = frame[1], self.channels[1], self.mix
-        shares = self.ranges[0].shares(self._read(source), self.is_extrapolated)
-        numbers = self.ranges[1].at(shares, self.sources)
+        fractions = self.ranges[0].fractions(self._read(source), self.is_extrapolated)
+        numbers = self.ranges[1].at(fractions, self.sources)
         if channel == "LOCATION":
             head = numbers if mix == "REPLACE" else add(head, numbers)
         elif channel == "SCALE":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import floor
 from typing import Generic, TypeVar, cast
 
+from ..core.vectors import Vec, mix
 from .easing import smooth
 from .smoothest import Wish, cubic, smoothest
 
@@ -35,9 +36,12 @@ class Column(dict[Key, Value]):
         value = self[frame] = self._find(frame)
         return value
 
-    def keep(self, column: Column[Key, Value], frames: range) -> None:
-        """Copy another column's values at frames where nothing has changed."""
-        self.update((frame, value) for frame, value in column.items() if frame in frames)
+
+def between(at: Callable[[int], Vec], time: float) -> Vec:
+    """Return a location at a time, interpolated linearly between frames."""
+    frame = floor(time)
+    here = at(frame)
+    return here if time == frame else mix(here, at(frame + 1), time - frame)
 
 
 class Latest(Generic[Value]):
@@ -90,22 +94,6 @@ class SmoothColumn:
         span, step = divmod(node, self._half)
         start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
         return start + smooth(step / self._half) * (end - start)
-
-    def looked(self, time: float) -> range:
-        """Return the frames that affect the value at a time."""
-        spans = self._around(time)
-        first, last = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
-        return range(first * self.stride, last * self.stride + 1, self.stride)
-
-    def keep(self, other: SmoothColumn, time: float) -> None:
-        """Copy the values around a time from an earlier curve of the same kind."""
-        self.asked.keep(other.asked, self.looked(time))
-        self._spans.keep(other._spans, self._around(time))
-
-    def _around(self, time: float) -> range:
-        """Return the spans that affect the value at a time."""
-        number = floor(time / self.stride)
-        return range((number - 1) // self._half, (number + 2) // self._half + 2)
 
     def _nodes(self, span: int) -> range:
         """Return the nodes that affect a span."""

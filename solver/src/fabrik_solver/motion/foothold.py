@@ -23,6 +23,7 @@ from ..core.vectors import (
     unit,
 )
 from .footfall import STILL
+from .ground import is_ground
 
 
 class GroundHit(NamedTuple):
@@ -59,22 +60,11 @@ class Search(NamedTuple):
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Fractions by which the desired foothold is pulled back below the leg's root, tried in order until
-one is within reach."""
+one is within reach. Faces to wrap around are looked for as deep, as fractions of the reach."""
 
-STEEP = 0.7
-"""Cosine of the angle, 45°, above which a face is too steep to stand on if there is another one.
-The body leans with the ground below it, so a slope that it walks up isn't too steep."""
-
-ASIDE = (0.04, 0.1)
-"""How far in front of a steep face to look, as fractions of the reach."""
-
-ROOM, LOW = 0.04, 0.02
-"""How far from a wall a foot stands, and how high above the ground to look for one, as fractions of
-the reach."""
-
-DEPTHS = (0.2, 0.5)
-"""How far below the desired foothold to look for faces to wrap around, as fractions of the
-reach."""
+ROOM = 0.04
+"""How far from a wall a foot stands, as a fraction of the reach. Walls are looked for half as high
+above the ground."""
 
 
 def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
@@ -103,21 +93,18 @@ def _beside_steep(search: Search, point: Vec) -> GroundHit | None:
     hit = _probe(search, point)
     if hit is None or not _is_steep(search, hit):
         return hit
-    away, above = unit(across(hit.normal, search.up)) or ORIGIN, search.above
-    for fraction in ASIDE:
-        top = add(hit.place, scaled(search.up, above))
-        top = add(top, scaled(away, fraction * search.reach))
-        other = search.cast(top, scaled(search.up, -1.0), above + search.reach)
-        if other is not None and not _is_steep(search, other):
-            return other
-    return hit
+    away = unit(across(hit.normal, search.up)) or ORIGIN
+    top = add(hit.place, add(scaled(search.up, search.above), scaled(away, ROOM * search.reach)))
+    other = search.cast(top, scaled(search.up, -1.0), search.above + search.reach)
+    return hit if other is None or _is_steep(search, other) else other
 
 
 def _beside_walls(search: Search, hit: GroundHit) -> GroundHit:
     """Return a foothold that leaves room between the sole and a wall."""
     if search.climbs:
         return hit
-    room, low = ROOM * search.reach, scaled(hit.normal, LOW * search.reach)
+    room = ROOM * search.reach
+    low = scaled(hit.normal, 0.5 * room)
     out = unit(across(sub(hit.place, search.root), hit.normal)) or any_perpendicular(hit.normal)
     aside = cross(hit.normal, out)
     for direction in (out, aside, scaled(out, -1.0), scaled(aside, -1.0)):
@@ -127,14 +114,14 @@ def _beside_walls(search: Search, hit: GroundHit) -> GroundHit:
         away = unit(across(wall.normal, hit.normal)) or ORIGIN
         near = min(room, dot(sub(hit.place, wall.place), away))
         top = add(add(hit.place, low), scaled(away, room - near))
-        other = search.cast(top, scaled(hit.normal, -1.0), 2.0 * LOW * search.reach)
+        other = search.cast(top, scaled(hit.normal, -1.0), room)
         if other is not None and not _is_steep(search, other):
             return other
     return hit
 
 
 def _is_steep(search: Search, hit: GroundHit) -> bool:
-    return not search.climbs and dot(hit.normal, search.up) < STEEP
+    return not (search.climbs or is_ground(hit.normal, search.up))
 
 
 def _probe(search: Search, point: Vec) -> GroundHit | None:
@@ -149,7 +136,7 @@ def _probe(search: Search, point: Vec) -> GroundHit | None:
     hit = search.cast(top, scaled(up, -1.0), deep)
     if hit is not None or not search.climbs:
         return hit
-    for depth in DEPTHS:
+    for depth in SHARES[1:]:
         below = sub(point, scaled(up, depth * search.reach))
         inner = add(below, scaled(across(sub(search.root, below), up), 2.0))
         hit = _between(search.cast, below, inner)

@@ -32,7 +32,6 @@ from ..core.vectors import (
 )
 from .easing import smooth
 from .knee import FLEXED, LEAST, ROOM, folded
-from .smoothest import Wish
 
 STEEPEST = 0.5
 """Cosine of the slope above which a face is a wall: 60°."""
@@ -81,16 +80,6 @@ def influence(height: float, blend: float) -> float:
         blend: The blend height; 0 if the ground always counts.
     """
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
-
-
-def lifted(lack: float, is_flat: bool) -> Wish:
-    """Return what a frame requires of a foot's lift over obstacles.
-
-    Args:
-        lack: How far the foot would be too low, at least 0.
-        is_flat: Whether it is flat on the ground, and so is lifted no higher.
-    """
-    return Wish(low=lack, high=lack if is_flat else inf)
 
 
 class CarriedLeg(NamedTuple):

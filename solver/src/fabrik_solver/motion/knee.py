@@ -18,9 +18,9 @@ second squared."""
 MOST = 0.01
 """How far an ankle gives way at most, in leg lengths."""
 
-LEAST = 0.01
+LEAST = MOST
 """The smallest assumed distance of a knee from its line, in leg lengths. It keeps divisors above
-zero."""
+zero; an ankle may give way by as much."""
 
 ROOM = 0.5
 """The fraction of a leg's spare extension in the animation that locks and the ground may use."""
@@ -67,11 +67,6 @@ def folded(apart: float, animated: float, inner: float) -> float:
     if nearer <= 0.0:
         return apart
     return free - nearer / (1.0 + nearer / room) if room > 0.0 else free
-
-
-def change(animated: float, solved: float, size: float) -> float:
-    """Return how much the distance from hip to ankle changes, in leg lengths."""
-    return abs(apart(solved, size) - apart(animated, size)) / size if size > 0.0 else 0.0
 
 
 def weight(animated: float, solved: float, size: float, lies: float) -> float:

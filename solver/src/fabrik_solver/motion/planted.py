@@ -10,6 +10,7 @@ at any frame rate.
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from math import acos, atan2, floor, hypot, sqrt
 from operator import itemgetter
 from typing import NamedTuple
@@ -34,7 +35,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .columns import LOOKED, Column
+from .columns import LOOKED, Column, between
 from .contacts import (
     BALL,
     FLAT,
@@ -198,7 +199,8 @@ class Planted:
         self._sole = sole
         self._blend = blend
         self._rate = rate
-        self.places = [self._place(contact, counted) for contact in contacts]
+        self._counts = counted
+        self.places = [self._place(contact) for contact in contacts]
         anchors = [anchor for planted in self.places for anchor in planted.anchors]
         self._flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         self.spans = [(contact.first, contact.last) for contact in contacts]
@@ -263,14 +265,7 @@ class Planted:
 
     def _root(self, time: float) -> Vec:
         """Return the animated hip joint relative to the foot's goal."""
-        frame = min(max(0, floor(time)), self._last)
-        if time <= frame or frame >= self._last:
-            return self._hip(frame)
-        return mix(self._hip(frame), self._hip(frame + 1), time - frame)
-
-    def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
-        """Return the mean location of a point of the foot."""
-        return mean([self._point(frame, point) for frame in frames])
+        return between(self._hip, min(max(0.0, time), float(self._last)))
 
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
         """Return a foot in a contact, even past the contact's end."""
@@ -314,51 +309,44 @@ class Planted:
             return self._flats[number].turn
         return _turned(animated, self._levels[number].at(time))
 
-    def _place(self, contact: Contact, counted: Callable[[int], bool]) -> PlantedContact:
+    def _place(self, contact: Contact) -> PlantedContact:
         """Return the foothold of a contact."""
-        points: dict[int, Vec] = {}
-        parts = contact.parts
-        for first, last in _without(parts, HEEL):
-            frames = self._counted(parts[first].first, parts[last].last, counted)
-            ball = self._mean(frames, self._sole.pivot)
-            points.update(dict.fromkeys(range(first, last + 1), ball))
         anchors: list[Anchor] = []
-        for i, part in enumerate(parts):
-            start = points.get(i, ORIGIN)
-            turn = QUAT_IDENTITY
-            if part.kind == FLAT:
-                frames = self._counted(part.first, part.last, counted)
-                turn = mean_turn([self._pose(frame).turn for frame in frames])
-                start = sub(start, rotate(turn, self._sole.pivot))
-            anchors.append(Anchor(part, turn, start, start))
-        self._lock_heels(anchors, counted)
+        for is_heel, run in groupby(contact.parts, lambda part: part.kind == HEEL):
+            parts = list(run)
+            frames = self._counted(parts[0].first, parts[-1].last)
+            ball = ORIGIN if is_heel else self._mean(frames, self._sole.pivot)
+            for part in parts:
+                turn, start = QUAT_IDENTITY, ball
+                if part.kind == FLAT:
+                    frames = self._counted(part.first, part.last)
+                    turn = mean_turn([self._pose(frame).turn for frame in frames])
+                    start = sub(ball, rotate(turn, self._sole.pivot))
+                anchors.append(Anchor(part, turn, start, start))
+        self._lock_heels(anchors)
         flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         if flats:
             longest = max(flats, key=lambda anchor: anchor.part.last - anchor.part.first)
             return PlantedContact(tuple(anchors), longest.start, longest.turn)
-        frames = self._counted(contact.first, contact.last, counted)
-        poses = [self._pose(frame) for frame in frames]
-        turn = mean_turn([pose.turn for pose in poses])
-        return PlantedContact(tuple(anchors), mean([pose.place for pose in poses]), turn)
+        frames = self._counted(contact.first, contact.last)
+        turn = mean_turn([self._pose(frame).turn for frame in frames])
+        return PlantedContact(tuple(anchors), self._mean(frames, ORIGIN), turn)
 
-    def _lock_heels(self, anchors: list[Anchor], counted: Callable[[int], bool]) -> None:
-        """Set where heels stand: as in the adjacent flat phases, or else at their mean."""
+    def _lock_heels(self, anchors: list[Anchor]) -> None:
+        """Set where heels stand: as in the flat phases beside them."""
         for i in [i for i, anchor in enumerate(anchors) if anchor.part.kind == HEEL]:
             beside = [anchors[j] for j in (i - 1, i + 1) if 0 <= j < len(anchors)]
-            heels = [add(near.start, rotate(near.turn, self._sole.heel)) for near in beside]
-            if not heels:
-                part = anchors[i].part
-                frames = self._counted(part.first, part.last, counted)
-                heels = [self._mean(frames, self._sole.heel)]
+            heels = [add(flat.start, rotate(flat.turn, self._sole.heel)) for flat in beside]
             anchors[i] = anchors[i]._replace(start=heels[0], end=heels[-1])
 
-    def _counted(self, first: int, last: int, counted: Callable[[int], bool]) -> list[int]:
-        frames = list(range(first, last + 1))
-        return [frame for frame in frames if counted(frame)] or frames
+    def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
+        """Return the mean location of a point of the foot."""
+        poses = [self._pose(frame) for frame in frames]
+        return mean([add(pose.place, rotate(pose.turn, point)) for pose in poses])
 
-    def _point(self, frame: int, point: Vec) -> Vec:
-        pose = self._pose(frame)
-        return add(pose.place, rotate(pose.turn, point))
+    def _counted(self, first: int, last: int) -> list[int]:
+        frames = list(range(first, last + 1))
+        return [frame for frame in frames if self._counts(frame)] or frames
 
 
 def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
@@ -427,7 +415,20 @@ def blend_of(
     start = [] if previous is None else _end(offset, first, previous[0], rate)
     end = [] if following is None else _end(offset, last, following[1], rate)
     free = max(1, last - first) + 3 - len(start) - len(end)
-    return Blend(first, _between_ends(start[::-1], free, end, min(far, float(last - first)) ** 4))
+    stiffness = min(far, float(last - first)) ** 4
+    columns = [
+        smoothest(
+            [
+                *[exactly(place[k]) for place in start[::-1]],
+                *[Wish()] * free,
+                *[exactly(place[k]) for place in end],
+            ],
+            stiffness,
+            sqrt(stiffness),
+        )
+        for k in range(3)
+    ]
+    return Blend(first, list(zip(*columns, strict=True)))
 
 
 def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
@@ -438,32 +439,6 @@ def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> l
         return [here, here]
     there = offset(frame + (near if other > frame else -near))
     return [here, mix(here, there, 1.0 / near)]
-
-
-def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float) -> list[Vec]:
-    """Return the offsets between two ends, either of which may be open."""
-    columns = [
-        smoothest(
-            [*[exactly(p[k]) for p in start], *[Wish()] * free, *[exactly(p[k]) for p in end]],
-            stiffness,
-            sqrt(stiffness),
-        )
-        for k in range(3)
-    ]
-    return list(zip(*columns, strict=True))
-
-
-def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:
-    """Return the first and last index of each run of phases that aren't of this kind."""
-    spans: list[tuple[int, int]] = []
-    for i, part in enumerate(parts):
-        if part.kind == kind:
-            continue
-        if spans and spans[-1][1] == i - 1:
-            spans[-1] = (spans[-1][0], i)
-        else:
-            spans.append((i, i))
-    return spans
 
 
 def _between(a: Quat, b: Quat) -> Vec:

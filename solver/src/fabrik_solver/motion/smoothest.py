@@ -16,6 +16,9 @@ becoming fewer. After that, only one changes at a time, and the search always te
 ROUNDING = 1e-9
 """How far rounding may move a value beyond a bound, as a fraction of the largest value."""
 
+FIRM = ROUNDING**-3.0
+"""The weight of a value that is held by a bound: infinite, as far as rounding shows."""
+
 
 class Wish(NamedTuple):
     """The requirements for a curve at a frame.
@@ -61,14 +64,11 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
     targets, weights, bends, lows, highs = map(list, zip(*wishes, strict=True))
     matrix, wanted = _normal_equations(targets, weights, bends[1:-1], stiffness, tension)
     sizes = [abs(value) for value in (*targets, *lows, *highs) if isfinite(value)]
-    near = ROUNDING * max(sizes, default=0.0)
+    near = ROUNDING * max(sizes)
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
     chances, fewest = CHANCES, len(wishes) + 1
     while True:
-        fixed = [
-            low if side < 0 else high for side, low, high in zip(sides, lows, highs, strict=True)
-        ]
-        values = _solved(*_held(matrix, wanted, sides, fixed))
+        values = _solved(matrix, wanted, sides, (lows, highs))
         changes = _changes(matrix, wanted, sides, values, (lows, highs), near)
         if not changes:
             return values
@@ -76,7 +76,7 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
             chances, fewest = CHANCES, len(changes)
         else:
             chances -= 1
-        for i, side, _ in _worst(changes) if chances > 0 else changes[-1:]:
+        for i, side in changes if chances > 0 else changes[-1:]:
             sides[i] = side
 
 
@@ -130,30 +130,18 @@ def _normal_equations(
     return (middle, near, far), values
 
 
-def _held(
-    matrix: Bands, wanted: Sequence[float], sides: Sequence[int], fixed: Sequence[float]
-) -> tuple[Bands, list[float]]:
-    """Return the equations with fixed values at some frames."""
+def _solved(
+    matrix: Bands,
+    wanted: Sequence[float],
+    sides: Sequence[int],
+    bounds: tuple[Sequence[float], Sequence[float]],
+) -> list[float]:
+    """Return the solution with frames held by their bounds, using the factors L D Lᵀ."""
+    held = {i: bounds[side > 0][i] for i, side in enumerate(sides) if side}
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
-    for i in range(count):
-        if not sides[i]:
-            continue
-        for j, band in ((i - 2, far), (i - 1, near), (i + 1, near), (i + 2, far)):
-            if 0 <= j < count:
-                values[j] -= band[min(i, j)] * fixed[i]
-                band[min(i, j)] = 0.0
-        middle[i] = 1.0
-    for i in range(count):
-        if sides[i]:
-            values[i] = fixed[i]
-    return (middle, near, far), values
-
-
-def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
-    """Return the solution, using the factors L D Lᵀ of the matrix."""
-    middle, near, far = [list(band) for band in matrix]
-    values, count = list(wanted), len(wanted)
+    for i, bound in held.items():
+        middle[i], values[i] = FIRM, FIRM * bound
     for i in range(count):
         pivot = middle[i]
         first, second = near[i] / pivot, far[i] / pivot
@@ -170,38 +158,9 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
         values[i] -= near[i] * values[i + 1]
         if i + 2 < count:
             values[i] -= far[i] * values[i + 2]
+    for i, bound in held.items():
+        values[i] = bound  # Without the rounding.
     return values
-
-
-class Change(NamedTuple):
-    """A frame whose value will be held by a bound, or freed.
-
-    Attributes:
-        frame: The frame.
-        side: 1 for the maximum, -1 for the minimum, 0 to free it.
-        excess: How far it exceeds the bound.
-    """
-
-    frame: int
-    side: int
-    excess: float = 0.0
-
-
-def _worst(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes; of consecutive frames that break a bound, only the worst one.
-
-    Once the curve is held there, it soon meets the bound at the other frames.
-    """
-    worst: list[Change] = []
-    last = -2
-    for change in changes:
-        is_beside = change.frame == last + 1 and change.side == worst[-1].side != 0
-        last = change.frame
-        if not is_beside:
-            worst.append(change)
-        elif change.excess > worst[-1].excess:
-            worst[-1] = change
-    return worst
 
 
 def _changes(
@@ -211,12 +170,15 @@ def _changes(
     values: Sequence[float],
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
-) -> list[Change]:
-    """Return the frames that break a bound or are held by one unnecessarily."""
+) -> list[tuple[int, int]]:
+    """Return the frames that break a bound or are held by one unnecessarily.
+
+    Each comes with its new side: 1 if its maximum will hold it, -1 for the minimum, 0 for neither.
+    """
     middle, near, far = matrix
     lows, highs = bounds
     count = len(values)
-    changes: list[Change] = []
+    changes: list[tuple[int, int]] = []
     for i, value in enumerate(values):
         if sides[i]:
             pull = middle[i] * value - wanted[i]
@@ -224,9 +186,9 @@ def _changes(
                 if 0 <= j < count:
                     pull += band[min(i, j)] * values[j]
             if lows[i] < highs[i] and sides[i] * pull > rounding * middle[i]:
-                changes.append(Change(i, 0))
+                changes.append((i, 0))
         elif value < lows[i] - rounding:
-            changes.append(Change(i, -1, lows[i] - value))
+            changes.append((i, -1))
         elif value > highs[i] + rounding:
-            changes.append(Change(i, 1, value - highs[i]))
+            changes.append((i, 1))
     return changes

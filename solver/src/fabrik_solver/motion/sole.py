@@ -70,16 +70,6 @@ def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
     return scaled(normal, 1.0 / length(normal))
 
 
-def is_beside(rise: float, reach: float) -> bool:
-    """Return whether the ground below the other end is too high or too low for both ends to stand.
-
-    Args:
-        rise: How much higher it is.
-        reach: The horizontal distance between the ends.
-    """
-    return abs(rise) > reach
-
-
 def counted(need: float, rise: float, reach: float) -> float:
     """Return how far to lift a foot for the ground below its other end, less for a higher wall.
 

@@ -118,7 +118,9 @@ class Collider:
 
 @final
 class Ground(Collider):
-    """A solid that tails leave only upward, found by rays, as for ropes.
+    """A solid collider. A tail inside it is pushed out upward only, as for ropes.
+
+    The tail moves onto the face that an upward ray hits.
 
     Attributes:
         solid: The solid.

@@ -5,15 +5,12 @@ the lean over time, so that its velocity is continuous.
 """
 
 from collections.abc import Sequence
-from math import exp, fsum
+from math import exp, fsum, sqrt
 from typing import NamedTuple
 
 from ..core import Frame, frame_in
 from ..core.vectors import ORIGIN, Vec, quat_between, quat_matrix, solve_symmetric
-
-STEEPEST = 1.0
-"""The steepest tilt, as a slope. Anything steeper has to be animated, or is noise."""
-
+from .ground import STEEPEST
 
 MOST_BEND = 0.7
 """The largest bend of the spine, as a difference of slopes: a foot may just be on a stone."""
@@ -122,7 +119,9 @@ def bend_of_ground(normals: Sequence[Vec], spines: Sequence[float]) -> float:
 
 
 def _held(slope: float) -> float:
-    return min(STEEPEST, max(-STEEPEST, slope))
+    """Return a slope, at most as steep as ground: anything steeper is animated, or is noise."""
+    most = sqrt(1.0 / (STEEPEST * STEEPEST) - 1.0)
+    return min(most, max(-most, slope))
 
 
 def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> LeanState:

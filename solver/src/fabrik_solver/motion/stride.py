@@ -5,21 +5,17 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, dot, length, scaled, sub
 from .gait import WalkingLeg, WalkSettings
+from .ground import FLAT
 
-LAND: Final = 0.94
-LOSE: Final = 0.97
+SPARE: Final = 0.03
+"""The last fraction of a leg's reach, in which a knee would snap."""
+
+LAND, LOSE = 1.0 - 2.0 * SPARE, 1.0 - SPARE
 """Fractions of a leg's reach: a foot lands within the first, and must step beyond the second."""
 
 SPRAWL: Final = 0.45
 """Sine of the largest fore-and-aft angle of a leg for which the body sinks: 27°, as in running
 animals. Longer strides take quicker steps instead."""
-
-NARROW: Final = 1e-6
-"""Sine of the angle from straight ahead within which no leg crosses another."""
-
-LOWEST: Final = 0.2
-"""The least height of a leg's root above its foot, unless it rests lower, as a fraction of the
-reach."""
 
 
 class Stride(NamedTuple):
@@ -66,9 +62,9 @@ def stride_of(
     # Stepping sideways, a leg would cross the opposite one. It only does so if the body is too
     # fast.
     slope, wide = dot(inward, direction), dot(inward, inward)
-    if slope > NARROW * sqrt(wide):
+    if slope > 0.0:
         front = min(front, max(0.95 * wide / slope, waiting - back))
-    elif slope < -NARROW * sqrt(wide):
+    elif slope < 0.0:
         back = min(back, max(-0.95 * wide / slope, waiting - front))
     # In proportion to speed: a body that hardly moves stands in its rest positions.
     fraction = min(1.0, 4.0 * step / far)
@@ -109,8 +105,11 @@ def root_height(leg: WalkingLeg, settings: WalkSettings, speed: float, others: i
 
 
 def least_height(leg: WalkingLeg) -> float:
-    """Return the least height of a leg's root above its foot, whatever its reach requires."""
-    return min(LOWEST * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
+    """Return the least height of a leg's root above its foot, whatever its reach requires.
+
+    A leg may rest lower.
+    """
+    return min(FLAT * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
 
 
 def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
