@@ -421,7 +421,7 @@ def digest_of(
     frames: tuple[int, int],
     later: Collection[ChainPlan] = (),
 ) -> digest.Digest:
-    """Return the digest of a history's inputs, with none of some constraints solved ``later``."""
+    """Return the digest of a history's inputs; constraints solved ``later`` are left out."""
     remapped = frame_of(bpy.context.scene, 1.0)
     inputs = (frames, simulated.inputs(), *([remapped] if remapped != 1.0 else []))
     path = "" if simulated.counts_wholly else simulated.owner
