@@ -141,7 +141,7 @@ from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from fabrik_solver.motion.ground import CarriedLeg as Carried
-from fabrik_solver.motion.ground import hip_lift, lifted, pitched, smoothed
+from fabrik_solver.motion.ground import hip_lift, pitched, smoothed
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
@@ -197,8 +197,7 @@ for i in range(60):
     found = {frame: rng.random() for frame in range(10, 30)}
     wishes = [Wish(target, rng.random(), rng.random(), 0.2, 0.6) for target in found.values()]
     print(smoothest(wishes, 9.0), cubic([*found.values()][:4], rng.random()))
-    lifts = [lifted(lack, frame % 7 < 2) for frame, lack in found.items()]
-    print(smoothest(lifts, 24.0), smoothed(lambda frame: (found[frame],) * 3, 20.3, 3, 1))
+    print(smoothed(lambda frame: (found[frame],) * 3, 20.3, 3, 1))
     print(pitched((place(), place()), (rng.random(), rng.random()), UP))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)
