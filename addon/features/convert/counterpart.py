@@ -150,8 +150,8 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
         item.stretch_max = stretch_max.hard_max
         notes.append(
             msg(
-                "Bones only stretch beyond reach. Blender's IK also changes their length within "
-                "reach, so elbows and knees differ slightly"
+                "Bones stretch only when the target is out of reach. Blender's IK also stretches "
+                "them within reach, so elbows and knees differ slightly"
             )
         )
     if item.use_stretch and len(stretches) > 1:

@@ -409,7 +409,7 @@ def test_what_blender_has_alone_is_listed() -> None:
     for part in (
         "Stiffness of “B0” differs between axes",
         "IK Stretch differs between bones",
-        "limits of “B0” are kept",
+        "limits of “B0” now apply",
         f"before “{other.name}” on “B0”; Blender's IK was applied last",
         "With a partial Influence",
         "iTaSC",
