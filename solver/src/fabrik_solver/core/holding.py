@@ -83,9 +83,9 @@ def held_channels(
     factor: float,
     carried: Frame = WHOLE,
 ) -> tuple[Quat, Vec]:
-    """Return the rotation and location channels that pose a bone that acts in another frame.
+    """Return the channels that pose a bone as if its own channels acted in another frame.
 
-    They pose it as if its own channels acted in that frame instead of its parent's.
+    These are its rotation and location. The other frame replaces its parent's.
 
     Args:
         bone: The bone.
