@@ -60,6 +60,10 @@ class PlanView(Protocol):
         """Objects that follow a moved bone."""
         ...
 
+    def on_top(self, unit: UnitPlan, bones: Sequence[int]) -> Sequence[UnitPlan]:
+        """Return the units solved after a unit of their armature that pose any of some bones."""
+        ...
+
 
 class Report(NamedTuple):
     """The report of a constraint on its last evaluation.

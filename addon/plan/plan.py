@@ -450,6 +450,11 @@ class Plan:
         self.moves[unit] = moved
         return moved
 
+    def on_top(self, unit: UnitPlan, bones: Sequence[int]) -> list[UnitPlan]:
+        """Return the units solved after a unit of their armature that pose any of some bones."""
+        others = [u for u in self.units_of[unit.rig.uid] if unit in self.needs.get(u, ())]
+        return [other for other in others if not {*bones}.isdisjoint(other.bones)]
+
     def copied_with(self, tagged: Set[str]) -> set[int]:
         """Return the armatures that Blender copies for tagged data-blocks, by name."""
         return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}

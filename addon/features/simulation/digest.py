@@ -46,7 +46,11 @@ class Digest:
     """
 
     def __init__(
-        self, sources: Iterable[Source], inputs: object, excluded: tuple[bpy.types.Object, str]
+        self,
+        sources: Iterable[Source],
+        inputs: object,
+        excluded: tuple[bpy.types.Object, str],
+        later: Collection[ChainPlan] = (),
     ) -> None:
         """Compute the digest of all sources and their dependencies.
 
@@ -55,9 +59,10 @@ class Digest:
             inputs: Other inputs, included by their ``repr``.
             excluded: An armature, and the path of a constraint or group in it. Its settings count
                 only through the inputs.
+            later: Constraints that are left out, with everything that only they depend on.
         """
         self.seen: set[int] = set()
-        self._own = excluded
+        self._own, self._later = excluded, later
         self._bones: dict[bpy.types.Object, set[str]] = {}
         self.items: dict[bpy.types.Object, set[int]] = {}
         self.groups: dict[bpy.types.Object, set[str]] = {}
@@ -107,7 +112,7 @@ class Digest:
                 yield from _constraint_targets(con)
         plan = planner.known() if bones else None
         for chain in plan.chains if plan else ():
-            if _poses(chain, ob, bones):
+            if chain not in self._later and _poses(chain, ob, bones):
                 yield from self._posed_by(ob, chain, [chain], ())
         for unit in plan.units_of.get(ob.session_uid, ()) if plan else ():
             if isinstance(unit, PrePassBone) and _poses(unit, ob, bones):

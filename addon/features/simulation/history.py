@@ -8,7 +8,7 @@ outdated.
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from struct import Struct
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
@@ -416,13 +416,16 @@ def store(armature: bpy.types.Object, owner: str, encoded: bytes) -> None:
 
 
 def digest_of(
-    armature: bpy.types.Object, simulated: Simulated, frames: tuple[int, int]
+    armature: bpy.types.Object,
+    simulated: Simulated,
+    frames: tuple[int, int],
+    later: Collection[ChainPlan] = (),
 ) -> digest.Digest:
-    """Return the digest of a history's inputs."""
+    """Return the digest of a history's inputs; constraints solved ``later`` are left out."""
     remapped = frame_of(bpy.context.scene, 1.0)
     inputs = (frames, simulated.inputs(), *([remapped] if remapped != 1.0 else []))
     path = "" if simulated.counts_wholly else simulated.owner
-    key = digest.Digest(simulated.sources(), inputs, (armature, path))
+    key = digest.Digest(simulated.sources(), inputs, (armature, path), later)
     uid = session_uid(armature)
     watched.setdefault(uid, {uid}).update(key.seen)
     return key

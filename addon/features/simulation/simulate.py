@@ -14,6 +14,8 @@ from ...blender.refusals import rest_problem
 from ...editing.playing import Needed, play, returning, staged
 from ...frame.solving import solve_armatures
 from ...plan import planner
+from ...plan.chain_plan import ChainPlan
+from ...plan.plan import Plan
 from ...settings.muting import muting
 from ...settings.properties import settings
 from . import history
@@ -61,6 +63,11 @@ class _Run(NamedTuple):
         """Return the constraints and other settings that the simulation depends on."""
         planner.current()
         return history.digest_of(self.armature, self.one, self.frames)
+
+    def needed_first(self) -> Digest:
+        """Return those that must be simulated before it: none on top of it, solved after it."""
+        later = _on_top(planner.current(), self.armature, self.one.owner)
+        return history.digest_of(self.armature, self.one, self.frames, later)
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -172,8 +179,10 @@ def _passes(
     """Simulate level by level, dependencies first."""
     levels = _levels(runs)
     for i, level in enumerate(levels):
-        owners = [(run.armature, run.one.owner) for run in level]
-        with _others_muted(level), history.running(owners):
+        needed = [run.needed() for run in level]
+        unknown = level + _waiting(levels[i + 1 :], needed)
+        owners = [(run.armature, run.one.owner) for run in unknown]
+        with _others_muted(needed), history.running(owners):
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
         planner.current()
@@ -183,6 +192,12 @@ def _passes(
         for run in played:
             _keep(run, run.needed().key())
         planner.discard()
+
+
+def _waiting(levels: list[list[_Run]], needed: list[Digest]) -> list[_Run]:
+    """Return the runs on top of what is simulated before them."""
+    runs = [run for level in levels for run in level]
+    return [run for run in runs if any([_is_among(run, digest) for digest in needed])]
 
 
 def _computed(runs: list[_Run]) -> Generator[float, None, None]:
@@ -234,7 +249,7 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
     """Group runs into levels that depend only on earlier levels."""
     needs: dict[int, set[int]] = {}
     for i, run in enumerate(runs):
-        needed = run.needed()
+        needed = run.needed_first()
         needs[i] = {j for j, other in enumerate(runs) if j != i and _is_among(other, needed)}
     levels: list[list[_Run]] = []
     while needs:
@@ -249,15 +264,21 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
 
 
 @contextmanager
-def _others_muted(runs: list[_Run]) -> Iterator[None]:
-    """Mute all constraints that the runs don't depend on, which saves most of the time."""
-    needed = [run.needed() for run in runs]
+def _others_muted(needed: list[Digest]) -> Iterator[None]:
+    """Mute all constraints that aren't needed, which saves most of the time."""
     with ExitStack() as stack:
         for rig in planner.current().rigs.values():
             needed_items = set[int]().union(*(d.items.get(rig.object, ()) for d in needed))
             other_items = set(range(len(settings(rig.object).constraints))) - needed_items
             stack.enter_context(muting(rig.object, other_items))
         yield
+
+
+def _on_top(plan: Plan, armature: bpy.types.Object, owner: str) -> set[ChainPlan]:
+    """Return the constraints on top of a simulated one, which are solved after it."""
+    units = plan.units_of.get(armature.session_uid, ())
+    own = [u for u in units for c in u.members if owner.startswith(f"{OWN}{c.item}]")]
+    return {c for unit in own for other in plan.on_top(unit, unit.bones) for c in other.members}
 
 
 def _is_among(run: _Run, needed: Digest) -> bool:

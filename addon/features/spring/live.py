@@ -85,10 +85,8 @@ def live_rotations(
 
 def _awaits_parent(snapshot: Snapshot, chain: ChainPlan) -> bool:
     """Return whether a constraint on top of a strand still has to pose the bones above it."""
-    rig, posed = chain.rig, snapshot.plan.posed[chain.rig.uid]
-    above = rig.chain_up(chain.root_parent) if chain.root_parent >= 0 else ()
-    waiting = [bone for bone in above if bone in posed]
-    return (None, None, None) in snapshot.poses[rig.uid].beneath(waiting)
+    above = chain.rig.chain_up(chain.root_parent) if chain.root_parent >= 0 else ()
+    return bool(snapshot.plan.on_top(chain, above))
 
 
 class _Change(NamedTuple):

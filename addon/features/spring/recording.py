@@ -639,14 +639,14 @@ def problem_of(record: History, strand: StoredStrand) -> str:
 
 
 def _sharing(armature: bpy.types.Object) -> list[str]:
-    """Return which strands share bones: each was recorded without the other's motion."""
+    """Return which strands share bones: the second was recorded on the motion of the first."""
     items = settings(armature).constraints
     springs = [i for i, item in enumerate(items) if item.enabled and item.solver == SOLVER]
     chains = [chain for i in springs if (chain := history.chain_of(armature, i)) is not None]
     return [
         msg(
-            "“{first}” and “{second}” share bones, so each swings as if alone: decrease their "
-            "Chain Length, or remove one of them",
+            "“{first}” and “{second}” share bones, so the second swings on top of the first: "
+            "decrease their Chain Length, or remove one of them",
             first=first.name,
             second=second.name,
         )

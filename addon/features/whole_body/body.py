@@ -146,7 +146,8 @@ class Body:
         bones: The bones, parents first; the first one moves the body.
         joints: The bones that rotate.
         can_move: Whether the first bone can change its location.
-        size: The distance of the farthest joint from the first one, in armature space.
+        size: The distance of the farthest joint from the first one, in armature space. If all
+            joints are in one place, such as a single one, that of the farthest end of a bone.
     """
 
     def __init__(
@@ -174,8 +175,7 @@ class Body:
         self._index = {bone: i for i, bone in enumerate(self.joints)}
         self._turns = {b: self._joint_turn(b, locals_[b].rotation) for b in self.bones}
         self._clavicle = min(clavicle, MOST_SHARE)
-        heads = [frames[bone][1] for bone in self.bones]
-        self.size = max(length(sub(head, heads[0])) for head in heads)
+        self.size = self._extent(self.head) or self._extent(self._end)
 
     # Where the bones are
 
@@ -207,6 +207,11 @@ class Body:
         if successor >= 0:
             return self._frames[successor][1]
         return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
+
+    def _extent(self, point_of: Callable[[int], Vec]) -> float:
+        """Return the distance of the farthest of the bones' points from the first joint."""
+        first = self.head(self.root)
+        return max([length(sub(point_of(bone), first)) for bone in self.bones])
 
     # Solving
 

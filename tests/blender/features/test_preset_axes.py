@@ -58,7 +58,7 @@ def allows(rig: Any, name: str, axis: Vector, angle: float) -> bool:
     from addon.settings.joint_limits import joints_of
 
     bone = rig.pose.bones[name]
-    (limit,) = joints_of([bone], [0]).limits
+    (limit,) = joints_of([bone.fabrik_joint], [0]).limits
     rest = bone.bone.matrix_local.to_3x3()
     turn = rest.transposed() @ Matrix.Rotation(radians(angle), 3, axis) @ rest
     wanted = turn.to_quaternion()

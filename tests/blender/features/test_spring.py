@@ -864,7 +864,8 @@ def test_strands_that_share_bones_are_said(capfd):
     rigs.add_constraint(rig, "T2", chain_count=3, solver="SPRING", name="Half")
     rigs.update()
     simulate(rig)
-    assert "“T4” and “Half” share bones, so each swings as if alone" in capfd.readouterr().out
+    note = "“T4” and “Half” share bones, so the second swings on top of the first"
+    assert note in capfd.readouterr().out
     half = rig.fabrik.constraints[1]
     half.enabled = False
     simulate(rig)
@@ -1705,17 +1706,47 @@ def test_a_strand_hangs_from_a_bone_that_is_dragged(kind):
     assert apart(live, simulated) < 2e-3 < 5e-3 < apart(rigid, simulated), apart(live, simulated)
 
 
-def test_a_strand_whose_parent_is_posed_on_top_of_it_is_shown_as_simulated():
+@pytest.mark.parametrize("has_beneath", [False, True])
+def test_a_strand_whose_parent_is_posed_on_top_of_it_is_shown_as_simulated(has_beneath):
     """What will move it isn't known when it is solved; any edit showed another pose."""
     rig = make_tail()
     bpy.context.scene.frame_end = 20
-    add_spring(rig, "T0")
     target = rigs.make_empty("Hand", (0.2, 0.1, -0.25))
-    rigs.add_constraint(rig, "T4", target, chain_count=0)
+    if has_beneath:  # It has posed the parent, but hasn't the last word.
+        rigs.add_constraint(rig, "T0", target, chain_count=2, solver="LOOK_AT")
+    add_spring(rig, "T0")
+    solver = "WAVE" if has_beneath else "FABRIK"
+    rigs.add_constraint(rig, "T4", target, chain_count=0, solver=solver)
     simulate(rig)
     stored_pose = resting(rig, 10)
     assert posed(rig) == stored_pose
-    assert [item.message for item in rig.fabrik.constraints] == ["", ""]
+    assert {item.message for item in rig.fabrik.constraints[has_beneath:]} == {""}
+
+
+@pytest.mark.parametrize("solver", ["FOLLOW", "SPRING", "continuous"])
+def test_a_strand_on_top_of_a_simulated_chain_is_shown_as_simulated(solver):
+    """It was recorded without what the chain does, and any edit showed it with that."""
+    rig = make_tail()
+    bpy.context.scene.frame_end = 20
+    target = rigs.make_empty("Hand")
+    rigs.key(target, "location", {1: (0.2, 0.1, -0.25), 20: (-0.2, 0.2, -0.2)})
+    is_continuous = solver == "continuous"
+    rigs.add_constraint(
+        rig,
+        "T3",
+        target,
+        chain_count=3,
+        solver="FABRIK" if is_continuous else solver,
+        use_continuous=is_continuous,
+    )
+    add_spring(rig, "T0")
+    simulate(rig)
+    stored_poses = {frame: resting(rig, frame) for frame in (1, 10, 20)}
+    for frame, stored_pose in stored_poses.items():
+        assert resting(rig, frame) == posed(rig) == stored_pose
+        assert rig.fabrik.constraints[1].message == ""
+    simulate(rig)  # What is beneath it doesn't follow what it did before.
+    assert {frame: resting(rig, frame) for frame in stored_poses} == stored_poses
 
 
 def test_a_preview_does_not_depend_on_the_speed_of_the_machine(monkeypatch, addon):

@@ -493,6 +493,17 @@ def test_a_skeleton_without_a_character_is_dragged_as_its_tree_is() -> None:
     assert (tail_of(rig, "A3") - start - Vector((-0.6, 0.3, 0.5))).length < 1e-3
 
 
+@pytest.mark.parametrize("name", ["Root", "Child"])
+def test_a_body_of_one_joint_is_dragged(name: str) -> None:
+    """All its joints are in one place, even with a bone on top of it."""
+    ends = (0, 0, 0), (0, 0, 0.5)
+    rig: Any = rigs.make_armature({"Root": (*ends, ""), "Child": (*ends, "Root")})
+    rigs.activate(rig, "POSE")
+    start, way = tail_of(rig, name), Vector((0.3, 0.0, -0.1))
+    drag(rig, name, way, whole_body=True)
+    assert (tail_of(rig, name) - start - way).length < 1e-4
+
+
 # Pins
 
 
