@@ -160,6 +160,8 @@ def test_twist_and_muscle_bones_mean_their_limb_also_in_a_row_and_a_sleeve_itsel
     [
         "upper_arm upper_arm_twist forearm hand_twist hand finger",
         "Arm ArmTwist Elbow WristTwist Wrist Middle1",
+        "arm arm_tw forearm hand_tw hand finger",
+        "upper_arm upper_arm_twist forearm hand_rot hand finger",
         "thigh thigh_twist shin twist_foot foot toe",
     ],
 )

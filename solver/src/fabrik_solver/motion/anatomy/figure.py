@@ -131,14 +131,18 @@ class Names:
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
 
+        A bone named like the hand or foot with more words is one of them, whatever these words are.
         Bones at the same joint or beyond don't lead to it, such as those that roll a foot.
         """
-        above = bones[end].parent
-        while above in self.twists and bones[above].parent >= 0:
+        name, above = {*self.words[end]}, bones[end].parent
+        while above >= 0 and (above in self.twists or name < {*self.words[above]}):
+            if bones[above].parent < 0:
+                break
             start, twist = bones[bones[above].parent].head, bones[above].head
             leads = dist(start, twist) < (1.0 - NO_LENGTH) * dist(start, bones[end].head)
             if leads and self.parts[above] == self.parts[end]:
                 self.parts[above] = ""
+                self.twists.add(above)
             above = bones[above].parent
 
     def is_twist(self, bone: int) -> bool:

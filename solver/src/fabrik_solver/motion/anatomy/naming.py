@@ -87,7 +87,7 @@ FACE: Final = {"chin", "face", "jaw", "nose"}
 END: Final = {"end", "nub", "tip"}
 """Words that importers and exporters add to a bone's name for a bone at its end."""
 
-TWIST: Final = {"part", "roll", "twist"}
+TWIST: Final = {"part", "roll", "tw", "twist"}
 JOINT_AXES: Final = {"pitch", "yaw"}
 """Words in the names of a robot's joints with a single axis."""
 
