@@ -263,7 +263,7 @@ def test_a_body_too_fast_for_its_legs_is_said(capfd) -> None:
     gait = walk(rig, 0.4, 20)
     gait.pattern = "WAVE"
     assert "Steps of less than two frames" in warnings(capfd, bpy.ops.fabrik.simulate)
-    assert "slow the body down" in said(rig)
+    assert "Slow the body down" in said(rig)
 
 
 def test_legs_that_are_no_animals_have_to_be_selected() -> None:

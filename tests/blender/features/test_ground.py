@@ -785,7 +785,7 @@ def test_sparse_bake_of_targets_that_are_bones_under_parents() -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda rig: setattr(rig.fabrik.constraints[0], "use_offset", True), "disable Keep Offset"),
+        (lambda rig: setattr(rig.fabrik.constraints[0], "use_offset", True), "Disable Keep Offset"),
         (
             lambda rig: setattr(
                 rig.fabrik.constraints[0], "target", rig.fabrik.constraints[1].target
