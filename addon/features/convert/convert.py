@@ -90,14 +90,23 @@ def convert_from_blender(
     original_poses = poses_at(armature, frames)
     notes: list[str] = []
     added: list[tuple[str, str]] = []
-    for bone, name in native_refs:
-        try:
-            native_notes = _add_own(armature, posed[bone], posed[bone].constraints[name])
-        except ProblemError as problem:
-            notes.append(str(problem))
-            continue
-        added.append((bone, name))
-        notes += native_notes
+    waiting = native_refs
+    while waiting:
+        refused: dict[tuple[str, str], str] = {}
+        for bone, name in waiting:
+            con = posed[bone].constraints[name]
+            try:
+                notes += _add_own(armature, posed[bone], con)
+            except ProblemError as problem:
+                refused[bone, name] = str(problem)
+                continue
+            con.target = None  # Disables it; removing it would also remove its drivers.
+            added.append((bone, name))
+        if len(refused) == len(waiting):
+            notes += refused.values()
+            break
+        # Some may only have to wait until Blender's IK that follows them is converted.
+        waiting = [*refused]
     if not added:
         raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     items = settings(armature).constraints
@@ -106,9 +115,6 @@ def convert_from_blender(
         _own_link(posed[b], posed[b].constraints[n], items[first + i])
         for i, (b, n) in enumerate(added)
     ]
-    for bone, name in added:
-        # Disables it; removing it would also remove its drivers.
-        posed[bone].constraints[name].target = None
     for item in items[first:]:
         use_native_limits(armature, item)
     notes += unused_limits_notes(armature, items[first:])
