@@ -329,7 +329,7 @@ class RestPose:
         names: The names of the bones.
         index: The index of each name.
         parents: The indices of the parents, -1 for none.
-        derived: What others derived from it alone, by what that is.
+        derived: Values that other modules computed from the rest pose alone, by key.
     """
 
     def __init__(self, read: Rests, rest_names: Sequence[str], parents: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ class _Run(NamedTuple):
         return history.digest_of(self.armature, self.one, self.frames)
 
     def needed_first(self) -> Digest:
-        """Return those that must be simulated before it: none on top of it, solved after it."""
+        """Return those of `needed` to simulate first: all but those on top of it."""
         later = _on_top(planner.current(), self.armature, self.one.owner)
         return history.digest_of(self.armature, self.one, self.frames, later)
 
@@ -195,7 +195,7 @@ def _passes(
 
 
 def _waiting(levels: list[list[_Run]], needed: list[Digest]) -> list[_Run]:
-    """Return the runs on top of what is simulated before them."""
+    """Return the runs on top of chains that are simulated before them."""
     runs = [run for level in levels for run in level]
     return [run for run in runs if any([_is_among(run, digest) for digest in needed])]
 
