@@ -144,8 +144,9 @@ class GroundGoal:
         if knees is None or knees.stances is not stances or knees.key is not key:
             knees = self._knees = Knees(stances, key, shift_at, _inner(chain, stances))
         time = snapshot.time - stances.start
-        aim = knees.eased(time, aim, root)
-        return aim if chain.pole is not None else knees.faced(time, aim, root)
+        weight = knees.weight(time)
+        aim = knees.eased(time, aim, root, weight)
+        return aim if chain.pole is not None else knees.faced(time, aim, root, weight)
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return a foot's goal on the ground from its animated goal.

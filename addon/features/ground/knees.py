@@ -73,16 +73,18 @@ class Knees:
         self._shift_at = shift_at
         self._looked = Column(self._look)
         self._changed = Column(self._is_changed)
-        self._rate = track.rate
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
+        stride = self._path.stride
+        self._window = stride * max(4, round(0.25 * ground.STRIDE * track.rate / stride))
 
-    def eased(self, time: float, aim: Aim, root: Vec) -> Aim:
+    def eased(self, time: float, aim: Aim, root: Vec, weight: float) -> Aim:
         """Return a foot's goal, eased a little so that the knee moves smoothly.
 
         Args:
             time: The frame of the track.
             aim: The goal.
             root: The hip joint.
+            weight: See `weight`.
         """
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.sole.ankle))
@@ -100,7 +102,7 @@ class Knees:
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         off = knee.aside(far, size)
         wanted = knee.apart(max(0.0, off + self._path.at(time)), size) - far
-        gives = self._weight(time) * knee.given(wanted, size)
+        gives = weight * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim._replace(place=foot.place)
         wanted = far + gives
@@ -117,15 +119,12 @@ class Knees:
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
         return aim._replace(place=location, axes=axes)
 
-    def _weight(self, time: float) -> float:
+    def weight(self, time: float) -> float:
         """Return how much easing and facing count: as often as the ground changes the leg nearby.
 
         A knee that faced its mean bend only in the changed frames would turn suddenly.
         """
-        ease = self._path.stride * max(
-            4, round(0.25 * ground.STRIDE * self._rate / self._path.stride)
-        )
-        changed = ground.averaged(self._changed, time, ease, self._path.stride)
+        changed = ground.averaged(self._changed, time, self._window, self._path.stride)
         return self.stances.influence(time) * changed
 
     def _is_changed(self, frame: int) -> float:
@@ -170,15 +169,15 @@ class Knees:
         frames = floor(time), ceil(time)
         return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
-    def faced(self, time: float, aim: Aim, root: Vec) -> Aim:
+    def faced(self, time: float, aim: Aim, root: Vec, weight: float) -> Aim:
         """Return a foot's goal with the point that its knee faces, if that is known."""
-        foot, gate = pose_of(aim), self._weight(time)
+        foot = pose_of(aim)
         along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
-        if gate == 0.0 or along is None:
+        if weight == 0.0 or along is None:
             return aim
         side = unit(cross(self.stances.clip.flexion(time), along))
         point = None if side is None else add(root, scaled(side, self._size))
-        return aim if point is None else aim._replace(facing=(point, gate))
+        return aim if point is None else aim._replace(facing=(point, weight))
 
     def _ask(self, frame: int) -> Wish:
         """Return what a frame wants of the knee's displacement: none, and to bend as animated."""
