@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from math import dist
-from typing import Final
+from typing import Final, cast
 
 import bpy
 
@@ -15,8 +16,8 @@ from fabrik_solver.motion.anatomy import (
     LIMBS,
     Names,
     RestBone,
-    only_twists,
     part_of,
+    twists_in,
     words_of,
 )
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
@@ -26,7 +27,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of
-from .body import Limb
+from .body import Body, Limb
 from .chains import is_end_by_shape, limb_length
 from .flexion import next_in_limb
 from .helpers import Controls, controller_of, is_helper
@@ -82,7 +83,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
     # A trunk can have the shape of a limb, and so does a finger.
     by_shape = not body.limbs and not is_finger
     meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
-    limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
+    limb, is_hand = _find_any(body, rig, rig.index[meant], is_literal, by_shape)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
     if _is_none(clicks, bone, limb):
@@ -111,7 +112,9 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
         return limb
     hand = controller_of(armature, limb.hand) if limb.hand else ""
     is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
-    return Limb(tuple(path[path.index(sources[0]) :]), hand if is_child else "", limb.kind)
+    bones = tuple(path[path.index(sources[0]) :])
+    hand = hand if is_child else ""
+    return Limb(limb.body, bones, hand, limb.kind, shape=limb.shape)
 
 
 def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
@@ -120,7 +123,9 @@ def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
     return any(any(active_constraints(bone)) for bone in bones)
 
 
-def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tuple[Limb, bool]:
+def _find_any(
+    body: Body, rig: Skeleton, bone: int, is_literal: bool, by_shape: bool
+) -> tuple[Limb, bool]:
     """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
 
     With ``is_literal`` the bone's own chain is meant, not the limb that carries it. If names don't
@@ -132,11 +137,11 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     line = [bone] if is_literal else rig.chain_up(bone)[::-1]
     hand = next(filter(is_end, line), -1)
     if hand >= 0:
-        return _with_hand(rig, names, hand), True
+        return _with_hand(body, rig, names, hand), True
     last = bone
     while (next_bone := next_in_limb(rig, last)) >= 0:
         if not is_literal and is_end(next_bone):
-            limb = _with_hand(rig, names, next_bone)
+            limb = _with_hand(body, rig, names, next_bone)
             if rig.names[bone] in limb.bones:
                 return limb, False
             break
@@ -144,10 +149,11 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     bones = rig.chain_up(last)[-limb_length(rig, last) :]
     if bone not in bones:
         bones = rig.chain_up(bone)[-limb_length(rig, bone) :]
-    return Limb(tuple(rig.names[i] for i in bones)), False
+    twists = twists_in(names, bones, [rig.head(i) for i in bones])
+    return Limb(body, _named(rig, bones), twists=_named(rig, twists)), False
 
 
-def _with_hand(rig: Skeleton, names: Names, hand: int) -> Limb:
+def _with_hand(body: Body, rig: Skeleton, names: Names, hand: int) -> Limb:
     last = rig.parents[hand]
     line = rig.chain_up(last)
     first = len(line) - limb_length(rig, last)
@@ -155,10 +161,15 @@ def _with_hand(rig: Skeleton, names: Names, hand: int) -> Limb:
     if told:
         first = told[0]
     elif is_end_by_shape(rig, hand):
-        words = [words_of(rig.names[i]) for i in line]
-        bends = [k for k in range(1, len(line)) if not only_twists(words[k], words[k - 1])]
+        bends = [k for k in range(1, len(line)) if line[k] not in names.twists]
         first = [0, 0, *bends][-2]
-    return Limb(tuple(rig.names[i] for i in line[first:]), rig.names[hand])
+    bones = line[first:]
+    twists = twists_in(names, bones, [rig.head(i) for i in (*bones, hand)])
+    return Limb(body, _named(rig, bones), rig.names[hand], twists=_named(rig, twists))
+
+
+def _named(rig: Skeleton, bones: Iterable[int]) -> tuple[str, ...]:
+    return tuple([rig.names[i] for i in bones])
 
 
 def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
@@ -181,21 +192,22 @@ def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
     """Return the limb on the other side, or None if there is none."""
-    limbs = body_of(armature, limb.bones[-1]).limbs
-    for anatomical, candidate in limbs:
+    limbs = [(_side(other), other) for other in limb.body.limbs if other.kind == limb.kind]
+    for side, candidate in limbs:
         if _controlling(armature, candidate) != limb:
             continue
-        same = [entry for entry in limbs if entry[0].kind == anatomical.kind]
-        index = [entry for entry in same if entry[0].side == anatomical.side].index(
-            (anatomical, candidate)
-        )
-        others = [other for entry, other in same if entry.side == -anatomical.side]
+        index = [same for other, same in limbs if other == side].index(candidate)
+        others = [other for other_side, other in limbs if other_side == -side]
         return _controlling(armature, others[index]) if index < len(others) else None
     names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
     bones = pose_bones(armature)
     if names[-2] == limb.bones[-1] or not all(name in bones for name in filter(None, names)):
         return None
-    return limb._replace(bones=tuple(names[:-1]), hand=names[-1])
+    return replace(limb, bones=tuple(names[:-1]), hand=names[-1], twists=(), shape=None)
+
+
+def _side(limb: Limb) -> int:
+    return limb.shape.side if limb.shape is not None else 0
 
 
 class Clicks:
@@ -280,7 +292,7 @@ class Clicks:
         clicked = None if self.body.rig.is_keyed else self._at(index)
         if clicked is None or not clicked[1]:
             return None
-        ends = {limb.end for limb, _ in self.body.limbs}
+        ends = {limb.end for limb in self.body.anatomy.limbs}
         controls = [self._control(i) for i in self._controlled_line(index, ends)]
         if index in ends or len(controls) < 2 or not all(controls):
             return None
@@ -288,7 +300,9 @@ class Clicks:
             self.skeleton.names[i]
             for i in self.skeleton.chain_up(self.skeleton.index[controls[-1]])
         ]
-        return Limb(tuple(line[line.index(controls[0]) :])) if set(controls) <= set(line) else None
+        if not set(controls) <= set(line):
+            return None
+        return Limb(self.body, tuple(line[line.index(controls[0]) :]))
 
     def _control(self, index: int) -> str:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
@@ -308,12 +322,13 @@ class Clicks:
     def _at(self, index: int) -> tuple[Limb, bool] | None:
         """Return the limb of a bone of the body, see `limb_at`."""
         for i in self._up(index):
-            for anatomical, limb in self.body.limbs:
-                toe = anatomical.toe if anatomical.kind == "LEG" else -1  # An arm's is a finger.
-                if i in (anatomical.end, toe):
+            for limb in self.body.limbs:
+                shape = cast(LimbAnatomy, limb.shape)
+                toe = shape.toe if limb.kind == "LEG" else -1  # An arm's is a finger.
+                if i in (shape.end, toe):
                     return limb, True
-                if i in (*anatomical.carriers, *anatomical.bones):
-                    is_part = i == index or self._is_helper_of(anatomical, i, index)
+                if i in (*shape.carriers, *shape.bones):
+                    is_part = i == index or self._is_helper_of(shape, i, index)
                     return (limb, False) if is_part else None
         return None
 

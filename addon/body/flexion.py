@@ -12,8 +12,9 @@ backward. Evidence is checked in this order, and the first clear evidence decide
 6. ``BODY``: knees of a recognized character flex to the back, hocks and elbows, also those of
    forelegs, to the front.
 
-All features ask `flexion_of`. `store_found` stores what the plan can't determine by itself. Only
-the plan knows how chains use a joint, so that is passed in.
+All features ask a limb for its `joints`, or a body for the `joint` above any bone. `store_found`
+stores what the plan can't determine by itself. Only the plan knows how chains use a joint, so that
+comes from `USES`.
 """
 
 from __future__ import annotations
@@ -42,9 +43,8 @@ from ..blender.access import pose_bones, rest_bone
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..settings.joint_limits import limit_of
-from .body import Body
+from .body import Body, Joint
 from .chains import end_of
-from .looking import body_of
 
 
 class _Clip(NamedTuple):
@@ -66,20 +66,6 @@ class _Clip(NamedTuple):
         return self.is_bent and self.is_hinge
 
 
-class Flexion(NamedTuple):
-    """How a joint flexes.
-
-    Attributes:
-        axis: The unit vector about which a positive rotation flexes it, in the bone's rest space.
-        angle: The angle by which it is flexed at rest, in radians.
-        source: The evidence, as in the module's list.
-    """
-
-    axis: Vector
-    angle: float
-    source: str
-
-
 class Uses(NamedTuple):
     """How chains use the joints of an armature; the bone below a joint identifies it.
 
@@ -93,46 +79,52 @@ class Uses(NamedTuple):
     pole_axis: Callable[[int], Vector | None]
 
 
-def flexion_of(
-    armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None = None
-) -> Flexion | None:
-    """Return how the joint above a bone flexes; None without a joint, or if unknown.
+USES: list[Callable[[bpy.types.Object], Uses]] = []
+"""Returns how chains use the joints of an armature; registered by the layer that knows them."""
+
+
+def uses_in(armature: bpy.types.Object) -> Uses:
+    """Return how chains use the joints of an armature."""
+    return next((uses(armature) for uses in USES), Uses((), lambda _: None))
+
+
+def flexion_of(body: Body, name: str, after: str = "", is_twist: bool = False) -> Joint:
+    """Return how the joint above a bone flexes; without an axis if that is unknown.
 
     Args:
-        armature: The armature.
+        body: The body that the bone belongs to.
         name: The bone below the joint.
-        uses: How chains use its joints.
-        end: The end of the bone at rest, in armature space. If None, it is the next joint of the
-            limb, or else the tail or the child's head.
+        after: The bone at its end. If empty, it is the next joint of the limb, or else the tail or
+            the child's head.
+        is_twist: Whether the bone only twists; its axis is then along it.
     """
-    joint = _joint(armature, name, uses, end)
+    joint = _joint(body, name, after)
     if joint is None:
-        return None
+        return Joint(name)
+    if is_twist:
+        return Joint(name, joint.to_bone(joint.after).normalized(), 0.0, "TWIST")
     for source, evidence in EVIDENCE:
         axis = evidence(joint)
         if axis is not None:
             axis = axis.normalized()
-            return Flexion(axis, joint.angle_about(axis), source)
-    return None
+            return Joint(name, axis, joint.angle_about(axis), source)
+    return Joint(name)
 
 
-def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
+def limb_flexion_of(body: Body, name: str) -> Joint:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
     At the start of a limb, this is the plane in which the limb bends. At its end, it is that of the
     bone's own joint.
     """
-    rig = skeleton_of(armature)
+    rig = skeleton_of(body.armature)
     bone = rig.index[name]
     next_bone = next_in_limb(rig, bone)
-    flexion = flexion_of(armature, name if next_bone < 0 else rig.names[next_bone], uses)
-    if next_bone < 0 or flexion is None:
-        return flexion
-    turn = (
-        rig.rest(bone).matrix_local.to_3x3().transposed()
-        @ rig.rest(next_bone).matrix_local.to_3x3()
-    )
-    return Flexion(turn @ flexion.axis, 0.0, flexion.source)
+    if next_bone < 0:
+        return flexion_of(body, name)
+    joint = flexion_of(body, rig.names[next_bone])._replace(bone=name, fold=0.0)
+    to_bone, of_next = (rig.rest(i).matrix_local.to_3x3() for i in (bone, next_bone))
+    return joint._replace(axis=to_bone.transposed() @ of_next @ joint.axis)
 
 
 def next_in_limb(rig: Skeleton, bone: int) -> int:
@@ -151,10 +143,7 @@ SOURCES: Final = ("LIMIT", "CLIP", "REST", "POLE", "BODY")
 
 
 def store_found(
-    armature: bpy.types.Object,
-    bones: Iterable[str],
-    uses: Uses,
-    sources: Collection[str] = UNSEEN,
+    body: Body, bones: Iterable[str], uses: Uses, sources: Collection[str] = UNSEEN
 ) -> None:
     """Store how newly bent joints flex, if the plan can't determine it.
 
@@ -162,18 +151,19 @@ def store_found(
     clip or the rest pose may have changed since then.
 
     Args:
-        armature: The armature.
+        body: The body.
         bones: The bones below the joints.
         uses: How chains used the joints before.
         sources: The kinds of evidence to store.
     """
-    rig = skeleton_of(armature)
+    armature = body.armature
+    index = skeleton_of(armature).index
     for name in bones:
-        if is_found(armature, name) and rig.index[name] not in uses.used:
+        if is_found(armature, name) and index[name] not in uses.used:
             _store(armature, name, ORIGIN)
-        flexion = flexion_of(armature, name, uses)
-        if flexion is not None and flexion.source in sources:
-            _store(armature, name, vector(flexion.axis))
+        joint = flexion_of(body, name)
+        if joint.source in sources:
+            _store(armature, name, vector(joint.axis))
 
 
 def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
@@ -198,16 +188,15 @@ def is_found(armature: bpy.types.Object, name: str) -> bool:
     return any(cast(Any, pose_bones(armature)[name]).fabrik_found_flexion)
 
 
-def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
+def flip(armature: bpy.types.Object, joints: Iterable[Joint]) -> None:
     """Store that joints flex in the direction opposite to the detected one."""
-    for name in bones:
-        flexion = flexion_of(armature, name, uses)
-        if flexion is None:
+    for joint in joints:
+        if not joint.source or joint.source == "TWIST":
             continue
         if is_linked(armature):
-            _store(armature, name, vector(-flexion.axis))
+            _store(armature, joint.bone, vector(-joint.axis))
         else:
-            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-flexion.axis)
+            cast(Any, rest_bone(armature, joint.bone)).fabrik_flexion = vector(-joint.axis)
 
 
 def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
@@ -270,19 +259,19 @@ class _Joint:
     """A joint, and the two bones that it connects.
 
     Attributes:
+        body: The body that it is part of.
         armature: The armature.
         rig: Its skeleton.
         bone: The bone below the joint.
-        uses: How chains use the joints of the armature.
         before: The vector from the parent's joint to this joint at rest, in armature space.
         after: The vector from this joint to the end of its bone.
         end_bone: The child that begins at that end, or None if there is none.
     """
 
+    body: Body
     armature: bpy.types.Object
     rig: Skeleton
     bone: int
-    uses: Uses
     before: Vector
     after: Vector
     end_bone: Any
@@ -315,9 +304,9 @@ class _Joint:
         return clip._replace(axis=self._axes_now().transposed() @ mirrored)
 
     @cached_property
-    def body(self) -> Body:
-        """The body that the joint is part of."""
-        return body_of(self.armature, self.rig.names[self.bone])
+    def uses(self) -> Uses:
+        """How chains use the joints of the armature."""
+        return uses_in(self.armature)
 
     @cached_property
     def _place(self) -> tuple[Limb, int] | None:
@@ -368,7 +357,7 @@ class _Joint:
         ]
         if len(twins) != 1 or names[twins[0]] not in self.rig.index:
             return None
-        return _joint(self.armature, names[twins[0]], self.uses, None)
+        return _joint(body, names[twins[0]])
 
     def _axes_now(self) -> Any:
         """The axes of the bone in the examined pose."""
@@ -405,8 +394,8 @@ class _Joint:
         return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
 
 
-def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None) -> _Joint | None:
-    rig = skeleton_of(armature)
+def _joint(body: Body, name: str, after: str = "") -> _Joint | None:
+    armature, rig = body.armature, skeleton_of(body.armature)
     bone = rig.index[name]
     head = rig.rest(bone).head_local
     # Mechanisms put bones under controls, at the same joint.
@@ -414,16 +403,15 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     upper = next(
         (segment for segment in (head - start for start in above) if segment.length > 0.0), Vector()
     )
-    if end is None:
-        joint_index = rig.index.get(body_of(armature, name).joint_after(name), -1)
-        end = rig.rest(joint_index).head_local if joint_index >= 0 else Vector(end_of(rig, bone))
+    next_bone = rig.index.get(after or body.joint_after(name), -1)
+    end = rig.rest(next_bone).head_local if next_bone >= 0 else Vector(end_of(rig, bone))
     lower = end - head
     if upper.length == 0.0 or lower.length == 0.0:
         return None
     end_at = head + lower
     ends = [i for i in rig.children[bone] if (rig.rest(i).head_local - end_at).length == 0.0]
     end_bone = pose_bones(armature)[rig.names[ends[0]]] if ends else None
-    return _Joint(armature, rig, bone, uses, upper, lower, end_bone)
+    return _Joint(body, armature, rig, bone, upper, lower, end_bone)
 
 
 # Evidence: each returns the axis in the bone's rest space, or None without evidence.
@@ -561,12 +549,15 @@ EVIDENCE: Final = (
 )
 
 
-def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
+def planned_flexion(body: Body, name: str) -> Vector:
     """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
 
-    This is the stored axis, or else that of the rest pose; None if neither is clear.
+    This is the stored axis, or else that of the rest pose; zero if neither is clear.
     """
+    rig = skeleton_of(body.armature)
     stored = stored_flexion(rig, rig.index[name])
-    joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None
+    if stored is not None:
+        return stored
+    joint = _joint(body, name)
     axis = joint.bent if joint is not None else None
-    return stored if axis is None else axis.normalized()
+    return Vector() if axis is None else axis.normalized()

@@ -26,13 +26,17 @@ from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
 from ..blender.rotation import floats
 from ..blender.session import part
-from .body import Body, LooseEnd, Rig, Row
+from .body import Body, Finders, LooseEnd, Rig, Row
+from .flexion import flexion_of
+from .foot import foot_of
 from .loose import attached, loose_ends
 from .rig import PlainRig
 from .rigify import RigifyRig
 
 KINDS: Final[tuple[Rig, ...]] = (RigifyRig(), PlainRig())
 """The kinds of rigs; the first that has bones in an armature is used."""
+
+FINDERS: Final = Finders(flexion_of, foot_of)
 
 OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""
@@ -307,7 +311,7 @@ def _recognize(
     size = max([anatomy.height, *reaches] if is_standing else extents, default=0.0)
     posed = {} if frame is None else cast(Clip, clip).matrices(frame)
     bones = [bone._replace(name=row.name) for bone, row in zip(rest, rows, strict=True)]
-    return Body(armature, rig, bones, anatomy, size, up, turn, frame, posed)
+    return Body(armature, rig, bones, anatomy, size, up, turn, FINDERS, frame, posed)
 
 
 def _below(rows: Sequence[Row], top: str) -> list[Row]:

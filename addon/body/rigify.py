@@ -68,7 +68,7 @@ class RigifyRig:
             return None
         hand = fk_joint(armature, end) if end else ""
         bones = tuple(line[line.index(first) :])
-        return Limb(bones, hand, limb.kind, fk_switch(armature, first))
+        return Limb(body, bones, hand, limb.kind, fk_switch(armature, first), shape=limb)
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
         """Return the end, or else the last control's carrier, and the number of bending bones."""

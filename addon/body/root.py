@@ -35,7 +35,7 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
     body = body_of(armature, bone)
     hips = body.anatomy.hips
     if hips >= 0 and _topmost(armature, carriers, rig.index[body.names[hips]]) == top:
-        legs = [limb.bones[0] for _, limb in body.limbs if limb.kind == "LEG"]
+        legs = [leg.bones[0] for leg in body.legs]
         is_root = len(body.carriers_of(legs)) > 1
     else:
         is_root = _is_beside(rig, top, rig.index[bone])

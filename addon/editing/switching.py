@@ -79,7 +79,7 @@ def limbs_to_fk(
             is changed.
     """
     if limbs is None:
-        limbs = [limb for _, limb in body_of(armature).limbs]
+        limbs = [limb for limb in body_of(armature).limbs]
     limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
     if not limbs:
         return []
@@ -142,7 +142,7 @@ def restore_unposed(armature: bpy.types.Object) -> None:
     if not fabrik.switches:
         return
     posed = {item.bone for item in fabrik.constraints}
-    limbs = [limb for _, limb in body_of(armature).limbs]
+    limbs = [limb for limb in body_of(armature).limbs]
     used = {limb.switch for limb in limbs if not posed.isdisjoint((*limb.bones, limb.hand))}
     states = states_in(fabrik.switches)
     for state in states:
@@ -245,7 +245,7 @@ def snap_ik_controls(armature: bpy.types.Object) -> None:
     others.
     """
     bones: Any = pose_bones(armature)
-    limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
+    limbs = [limb for limb in body_of(armature).limbs if limb.switch]
     limbs = [limb for limb in limbs if float(bones[limb.switch][SWITCH]) == 1.0]
     if moved := _free_ik_controls(armature, limbs):
         wanted = _shown(armature, {name: name for name in moved.values()})

@@ -9,8 +9,7 @@ import bpy
 
 from ..blender.errors import listed
 from ..blender.messages import Message, joined, msg
-from ..body.flexion import flexion_of
-from ..editing.joint_uses import uses_of
+from ..body.looking import body_of
 
 EVIDENCE: Final = {
     "SET": msg("stored in the armature"),
@@ -20,7 +19,7 @@ EVIDENCE: Final = {
     "POLE": msg("from a pole"),
     "BODY": msg("guessed from the body"),
 }
-"""The evidence for a joint's bend direction, by `Flexion.source`; it completes a sentence."""
+"""The evidence for a joint's bend direction, by `Joint.source`; it completes a sentence."""
 
 
 def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, list[str]]:
@@ -29,10 +28,8 @@ def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, l
     Call this before adding a constraint, which stores the flexion with the bone.
     """
     by_evidence: dict[str, list[str]] = {}
-    uses = uses_of(armature)
     for name in bones:
-        flexion = flexion_of(armature, name, uses)
-        by_evidence.setdefault("" if flexion is None else flexion.source, []).append(name)
+        by_evidence.setdefault(body_of(armature, name).joint(name).source, []).append(name)
     return by_evidence
 
 

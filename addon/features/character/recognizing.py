@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import bpy
@@ -127,13 +128,14 @@ def limb_of_part(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) 
     The limb has fewer bones than the part if the armature has too few.
     """
     is_limb = part.kind in LIMBS
-    limb = body_of(armature, part.bone).limb_ending(part.bone) if is_limb else None
+    body = body_of(armature, part.bone)
+    limb = body.limb_ending(part.bone) if is_limb else None
     if limb is None:
-        limb = Limb((part.bone,), part.bone if is_limb else "", part.kind)
+        limb = Limb(body, (part.bone,), part.bone if is_limb else "", part.kind)
     end = pose_bones(armature)[limb.hand or limb.bones[-1]]
     line = [end.name, *(bone.name for bone in end.parent_recursive)]
     line = line[1:] if limb.hand else line
-    return limb._replace(bones=tuple(line[: part.chain_count][::-1]))
+    return replace(limb, bones=tuple(line[: part.chain_count][::-1]))
 
 
 def _parts(body: Body) -> list[RecognizedPart]:
@@ -172,7 +174,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         ProblemError: If a switch is animated, or the controls can't be keyed; nothing is changed.
     """
     body = body_of(armature)
-    limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
+    limbs = [limb for limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
     states = limbs_to_fk(armature, limbs, keeps_animation=True)
     hide_switched(armature, states)
     character_settings(armature).switches = text_of(states)

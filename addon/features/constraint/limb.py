@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import bpy
@@ -286,7 +287,7 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
             bone=limb.bones[-1],
             count=len(bones),
         )
-    return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
+    return replace(limb, bones=tuple(rig.names[i] for i in bones[-count:]))
 
 
 register, unregister = registering(__name__)

@@ -16,7 +16,7 @@ from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.messages import counted
 from ...body.body import Body
-from ...body.foot import soles_of, standing_pose
+from ...body.foot import standing_pose
 from ...body.looking import body_of
 from ...editing.controls import (
     FOOT_CONTROLS,
@@ -56,18 +56,18 @@ def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
     None if it isn't the foot of a leg, or if its joints coincide with the ankle, as a robot's do.
     """
     body = body_of(armature, foot)
-    legs = [shape for shape, limb in body.limbs if limb.hand == foot and limb.kind == "LEG"]
-    if not legs:
+    sole = next((leg.foot for leg in body.legs if leg.hand == foot), None)
+    if sole is None:
         return None
-    [points] = soles_of(body, legs)
     bones = cast(Any, armature.data).bones
-    toe = body.names[legs[0].toe] if legs[0].toe >= 0 else ""
+    last, _ = sole.toes
+    toe = last if last != sole.heel[0] else ""
     toe = toe and (body.rig.control(armature, toe) or toe)
     toe = toe if toe and bones[foot] in bones[toe].parent_recursive else ""
     standing, *toes = _standing(body, [foot, *filter(None, [toe])])
     to_foot = standing.inverted()
     neutral = to_foot @ toes[0] if toes else Matrix()
-    heel, tip = (_in_foot(body, bone, point, foot, toe, neutral) for bone, point in points[::2])
+    heel, tip = (_in_foot(body, *point, foot, toe, neutral) for point in (sole.heel, sole.toes))
     up = to_foot.to_3x3() @ body.up
     along = tip - heel
     along -= along.dot(up) * up

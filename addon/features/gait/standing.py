@@ -56,7 +56,7 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stan
     """
     if body.frame is None:
         return Stand()
-    if not all(leg.foot for leg in legs):
+    if any(leg.end.at_tail for leg in legs):
         raise ProblemError(
             "“{armature}” doesn't stand in its rest pose: pose it standing, and apply that as "
             "the rest pose",
@@ -76,7 +76,7 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stan
     shown: dict[str, Matrix] = {}
     offsets: dict[str, Vector] = {}
     for leg in legs:
-        end, chain = leg.foot, [*leg.bones, leg.foot]
+        end, chain = leg.end.bone, [*leg.bones, leg.end.bone]
         below = [rig.names[i] for i in sorted(rig.below({rig.index[end]}))]
         frames = standing_frames(below, up, clip)
         pose = clip.matrices(frames[0])

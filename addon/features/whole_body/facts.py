@@ -15,8 +15,8 @@ from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Skeleton, matrix3, vector
 from ...body.carriers import Carriers
-from ...body.flexion import flexion_of, planned_flexion
-from ...editing.joint_uses import uses_of
+from ...body.flexion import planned_flexion
+from ...body.looking import body_of
 from ...editing.posing import PosedRotation
 from ...settings.joint_limits import joint_problem, limit_of
 from .body import MOST_SHARE, BoneFacts
@@ -112,8 +112,6 @@ def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat
 
 
 def _flexion(rig: Skeleton, name: str, is_planned: bool) -> Vec | None:
-    if is_planned:
-        axis = planned_flexion(rig, name)
-        return None if axis is None else vector(axis)
-    flexion = flexion_of(rig.object, name, uses_of(rig.object))
-    return None if flexion is None else vector(flexion.axis)
+    body = body_of(rig.object, name)
+    axis = planned_flexion(body, name) if is_planned else body.joint(name).axis
+    return vector(axis) if axis.length else None

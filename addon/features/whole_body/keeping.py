@@ -18,6 +18,7 @@ from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import skeleton_of, vector
 from ...body.flexion import SOURCES, store_found
+from ...body.looking import body_of
 from ...editing.constraints import disable
 from ...editing.joint_uses import uses_of
 from ...editing.playing import finish, play, returning, updated
@@ -74,7 +75,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         _paste(pin, previous[0])
         settings.up_axis = previous[1]
         raise
-    store_found(armature, roles.hinges, uses, SOURCES)
+    store_found(body_of(armature, bone), roles.hinges, uses, SOURCES)
     others = [other for other in pins_of(armature) if other.bone != bone and other.frames != POSING]
     if frames != PLACE or others:
         return []

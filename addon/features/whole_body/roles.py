@@ -172,7 +172,7 @@ def _is_person(body: Body) -> bool:
     level than upright.
     """
     anatomy = body.anatomy
-    legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
+    legs = [len(limb.bones) - len(limb.twists) for limb in anatomy.limbs if limb.kind == "LEG"]
     if not anatomy.evidence or anatomy.hips < 0 or anatomy.head < 0 or legs != [2, 2]:
         return False
     bones: Any = body.armature.data
@@ -271,14 +271,14 @@ class _Finder:
         for bone in (*limb.carriers, *limb.bones, limb.end, limb.toe):
             if bone >= 0:
                 roles.parts[names[bone]] = part
-        roles.rigid.update(names[bone] for bone in (*limb.carriers, *limb.halves))
+        roles.rigid.update(names[bone] for bone in (*limb.carriers, *limb.twists))
         if limb.kind == "ARM" and limb.carriers:
             clavicle = names[limb.carriers[-1]]
             roles.rigid.discard(clavicle)
             roles.follows[clavicle] = names[limb.bones[0]]
             roles.stiffness[clavicle] = CLAVICLE
             self._bend("CLAVICLE", limb.carriers[-1], 1.0, limb.side < 0)
-        joints = [bone for bone in limb.bones if bone not in limb.halves]
+        joints = [bone for bone in limb.bones if bone not in limb.twists]
         if limb.kind == "ARM":
             roles.arms.append(names[limb.bones[0]])
             roles.stiffness.update((names[bone], ARM) for bone in joints)

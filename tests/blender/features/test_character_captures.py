@@ -15,7 +15,7 @@ from rigs import activate, as_strip, curves, evaluated, go
 
 from addon.blender.clip import Clip
 from addon.body.body import Body
-from addon.body.clicked import Limb, find_limbs
+from addon.body.clicked import find_limbs
 from addon.body.looking import body_of
 from addon.features.whole_body.roles import roles_of
 
@@ -60,7 +60,9 @@ def test_limbs_are_found_from_hand_and_foot_without_names(name: str) -> None:
     for kind, end, line in FAMILIES[name].parts:
         if kind in ("ARM", "LEG"):
             found = find_limbs(rig, [other[end]])
-            assert found == [(Limb(tuple(other[bone] for bone in line), other[end], kind), True)]
+            [(limb, is_end)] = found
+            assert (*limb.bones, limb.hand) == (*[other[bone] for bone in line], other[end])
+            assert limb.kind == kind and is_end
 
 
 @pytest.mark.parametrize("up", ["Y", "lying", "strip"])

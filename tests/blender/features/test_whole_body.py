@@ -16,8 +16,8 @@ from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
 
-from addon.body.flexion import Flexion, flexion_of
-from addon.editing.joint_uses import uses_of
+from addon.body.body import Joint
+from addon.body.looking import body_of
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.panel import shown_balance, shown_pins
@@ -99,7 +99,7 @@ def test_many_steps_are_one_jump_and_back_is_back(body: Any) -> None:
     assert rigs.channels_bits(body) == before
 
 
-def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
+def flexion_now(rig: Any, bone: str, flexion: Joint) -> float:
     """Return the angle of a shown elbow or knee, negative if it bends backward."""
     posed = rig.pose.bones[bone]
     upper = posed.parent
@@ -115,8 +115,8 @@ def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
 
 def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     roles = pin_feet(body)
-    found = {name: flexion_of(body, name, uses_of(body)) for name in roles.hinges}
-    flexions = {name: one for name, one in found.items() if one is not None}
+    found = {name: body_of(body, name).joint(name) for name in roles.hinges}
+    flexions = {name: one for name, one in found.items() if one.source}
     assert len(flexions) >= len(roles.feet)
     start = {name: flexion_now(body, name, one) for name, one in flexions.items()}
     most = dict(start)

@@ -1,14 +1,13 @@
 """A chain of bones that leaves the trunk, in a pose."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from math import dist, hypot
 
 from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, Figure, Names
-from .naming import ARM_PARTS, LEG_PARTS, only_twists, part_of, words_of
-from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, IN_LINE, ROW, SAME_WAY, SHORT, STEEP
+from .naming import ARM_PARTS, LEG_PARTS
+from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, ROW, SAME_WAY, SHORT, STEEP
 
 
 class Chain:
@@ -50,8 +49,8 @@ class Chain:
         self.high = self.heads[0][2] - figure.floor
         self.halves = [False] * len(self.path)
         for k in range(1, len(self.path) - 1):
-            near = [bones[i].name for i in self.path[k - 1 : k + 1]]
-            self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
+            above, bone = self.path[k - 1 : k + 1]
+            self.halves[k] = names.is_split(above, bone, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
         """Return the index of the first bone of certain parts, from an index on, or -1."""
@@ -236,17 +235,19 @@ def _is_row(points: Sequence[Vec], direction: Vec) -> bool:
     return depth <= ROW * width
 
 
-def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
-    """Return whether a bone is the second half of a bone split for twisting.
+def twists_in(names: Names, bones: Sequence[int], joints: Sequence[Vec]) -> tuple[int, ...]:
+    """Return the bones of a limb that are later parts of a bone split for twisting.
 
     Args:
-        names: The names of its parent and of the bone.
-        joints: The heads of its parent, of the bone and of its child.
+        names: The names of the skeleton.
+        bones: The limb's bones, root first.
+        joints: Their heads, and the end of the last one if it is known.
     """
-    above, words = map(words_of, names)
-    parent_stem, stem = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    if not only_twists(words, above) and (parent_stem != stem or part_of(words) == ""):
-        return False
-    a, b, c = joints
-    first, second = unit(sub(b, a)), unit(sub(c, b))
-    return first is not None and second is not None and dot(first, second) >= IN_LINE
+    twists = tuple(
+        [
+            bones[k]
+            for k in range(1, min(len(bones), len(joints) - 1))
+            if names.is_split(bones[k - 1], bones[k], joints[k - 1 : k + 2])
+        ]
+    )
+    return twists if len(bones) - len(twists) > 1 else ()  # Its two bones may share a name.

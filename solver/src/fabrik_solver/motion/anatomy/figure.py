@@ -14,6 +14,7 @@ from .naming import (
     ARM_PARTS,
     END,
     FRONT_OR_HIND,
+    JOINT_AXES,
     LEG_PARTS,
     NOT_BODY,
     TRUNK,
@@ -26,6 +27,7 @@ from .thresholds import (
     ASIDE,
     COMPARABLE,
     FLAT,
+    IN_LINE,
     MOST,
     NEAR,
     NO_LENGTH,
@@ -47,6 +49,9 @@ ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 
 LIMBS: Final = dict.fromkeys(LEG_PARTS - ENDS, "LEG") | dict.fromkeys(ARM_PARTS - ENDS, "ARM")
 """The limb of each bending bone."""
+
+SEGMENTS: Final = LIMBS.keys() - {"ARM", "LEG"}
+"""The parts that are a single bone of a limb, unless it is split for twisting."""
 
 _WAY = ("THIGH LEG UPPER_ARM ARM", "SHIN FOREARM", "FOOT HAND", "TOE FINGER")
 WAY: Final = {part: depth for depth, parts in enumerate(_WAY, 1) for part in parts.split()}
@@ -149,6 +154,26 @@ class Names:
         """Return whether a bone twists a limb and isn't a hand, foot, or anything beyond."""
         part = self.parts[bone]
         return (part == "" or part in LIMBS) and bone in self.twists
+
+    def is_split(self, parent: int, bone: int, joints: Sequence[Vec]) -> bool:
+        """Return whether a bone is a later part of a bone split for twisting.
+
+        It is in line with its parent. It is a twist bone, has its parent's name, or stands for the
+        same bone of a limb, whatever words are added. A robot's joints have an axis each instead.
+
+        Args:
+            parent: Its parent.
+            bone: The bone.
+            joints: The heads of its parent, of the bone and of its child.
+        """
+        part, above = self.parts[bone], self.words[parent]
+        is_same = part == self.parts[parent] and JOINT_AXES.isdisjoint(above)
+        is_named = part in SEGMENTS or (part != "" and self.words[bone] == above)
+        if bone not in self.twists and not (is_same and is_named):
+            return False
+        a, b, c = joints
+        first, second = unit(sub(b, a)), unit(sub(c, b))
+        return first is not None and second is not None and dot(first, second) >= IN_LINE
 
 
 def _marks(bones: Sequence[RestBone]) -> set[int]:

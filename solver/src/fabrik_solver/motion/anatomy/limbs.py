@@ -6,7 +6,7 @@ from math import dist, inf
 from typing import NamedTuple
 
 from ...core.vectors import Vec, dot, length, sub, unit
-from .chain import Chain, is_hand
+from .chain import Chain, is_hand, twists_in
 from .evidence import Ankle, Pair, foot_evidence, is_near_ground
 from .figure import ENDS, LIMBS, Figure
 from .labelling import best_labels
@@ -36,10 +36,11 @@ class Limb(NamedTuple):
         bones: The bones that bend to move the wrist or ankle, root first.
         end: The hand or foot, or -1 if there is none.
         toe: The first bone after the hand or foot, or -1 if there is none.
-        halves: Its bones that are the second half of a bone split for twisting.
+        twists: Its bones that are later parts of a bone split for twisting.
         is_bare: Whether it lacks a hand or foot, even if another bone serves as its end. A leg that
             stands on the tail of its last bone has no end, but isn't bare.
         is_foreleg: Whether it is a leg that begins ahead of other legs, on another bone.
+        why: What shows its kind: ``'NAMES'`` or ``'SHAPE'``.
     """
 
     kind: str
@@ -49,14 +50,15 @@ class Limb(NamedTuple):
     bones: tuple[int, ...]
     end: int
     toe: int
-    halves: tuple[int, ...] = ()
+    twists: tuple[int, ...] = ()
     is_bare: bool = False
     is_foreleg: bool = False
+    why: str = ""
 
     @property
     def inner_joints(self) -> list[int]:
         """The bones below the limb's elbow or knee, or below several such joints."""
-        return [bone for bone in self.bones[1:] if bone not in self.halves]
+        return [bone for bone in self.bones[1:] if bone not in self.twists]
 
 
 def limbs_of(figure: Figure) -> list[Limb]:
@@ -206,9 +208,8 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     path = chain.path
     end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
     bones = tuple(path[first:last])
-    halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
-    if len(bones) - len(halves) < 2:
-        halves = ()  # Both bones may have the same name.
+    heads = chain.heads[first : min(last, len(path) - 1) + 1]
+    twists = twists_in(chain.figure.names, bones, heads)
     if end < 0:
         is_bare = kind != "LEG" or not chain.stands
     else:
@@ -216,7 +217,10 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
         is_high = kind == "LEG" and Ankle(chain, first, last).height > THICKEST_SOLE
         is_bare = is_last and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
     carriers = tuple(path[:first])
-    return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
+    why = "NAMES" if chain.kind == kind else "SHAPE"
+    return Limb(
+        kind, chain.side, chain.trunk, carriers, bones, end, beyond, twists, is_bare, why=why
+    )
 
 
 def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
