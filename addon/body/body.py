@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -72,24 +72,47 @@ class Joint(NamedTuple):
     source: str = ""
 
 
-SolePoint = tuple[str, Vector]
-"""A point of a sole: the bone it is attached to, and its location in that bone's space."""
-
-
 class Foot(NamedTuple):
-    """The sole of a standing foot, projected onto its floor.
+    """The sole of a standing foot, in the space of its bone.
 
     Attributes:
-        heel: Below the ankle.
-        ball: Below the joint of the toes.
-        toes: The tip of the toes, attached to their bone if there is one.
-        floor: The height of the floor along the direction up, in armature space.
+        bone: The foot.
+        toe: Its toes; empty if they have no bone.
+        heel: The point of the floor below the ankle.
+        ball: The point below the joint of the toes.
+        tip: The tip of the toes, also on the floor.
+        neutral: The matrix of the toes.
+        up: The direction up.
+        floor: The height of the floor along that, in armature space.
     """
 
-    heel: SolePoint
-    ball: SolePoint
-    toes: SolePoint
+    bone: str
+    toe: str
+    heel: Vector
+    ball: Vector
+    tip: Vector
+    neutral: Matrix
+    up: Vector
     floor: float
+
+    @property
+    def points(self) -> list[tuple[str, Vector]]:
+        """Heel, ball and tip, each with the bone it is attached to, in that bone's space."""
+        tip = self.toe or self.bone, self.neutral.inverted() @ self.tip
+        return [(self.bone, self.heel), (self.bone, self.ball), tip]
+
+    @property
+    def along(self) -> Vector:
+        """The vector along the sole from the heel to the tip."""
+        line = self.tip - self.heel
+        return line - line.dot(self.up) * self.up
+
+    @property
+    def matrix(self) -> Matrix:
+        """The axes at the heel: Y points to the toes, Z down."""
+        y, z = self.along.normalized(), -self.up
+        axes = Matrix(cast(Any, (y.cross(z), y, z))).transposed()
+        return Matrix.LocRotScale(cast(Any, self.heel), axes.to_quaternion(), None)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ The tails of imported bones may be anywhere, so joints are preferred if they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import cast
 
@@ -81,13 +81,14 @@ def foot_of(leg: Limb) -> Foot:
     heel = _on_floor(ankle.translation, up, floor)
     if toes:
         ball = _on_floor(rest[0].translation, up, floor)
-        tip, last, pose = ball + (ball - heel) * TOE_LENGTH, toes[0], rest[0]
+        tip = ball + (ball - heel) * TOE_LENGTH
     else:
-        ball = heel + body.front * (FOOT_LENGTH * (ankle.translation - heel).length)
-        tip, last, pose = ball, foot, ankle
+        ball = tip = heel + body.front * (FOOT_LENGTH * (ankle.translation - heel).length)
     to_foot = ankle.inverted()
-    toes_at = last.name, pose.inverted() @ tip
-    return Foot((foot.name, to_foot @ heel), (foot.name, to_foot @ ball), toes_at, floor)
+    neutral = to_foot @ rest[0] if toes else Matrix()
+    heel, ball, tip = (to_foot @ point for point in (heel, ball, tip))
+    toe = toes[0].name if toes else ""
+    return Foot(foot.name, toe, heel, ball, tip, neutral, to_foot.to_3x3() @ up, floor)
 
 
 def _bones(leg: Limb) -> list[bpy.types.Bone]:
@@ -99,17 +100,14 @@ def _bones(leg: Limb) -> list[bpy.types.Bone]:
 
 
 def _stands(leg: Limb, clip: Clip | None) -> list[Matrix]:
-    return standing_pose(_bones(leg), leg.body.up, clip)
+    """Return the matrices of a standing foot and its toes, in armature space.
 
-
-def standing_pose(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
-    """Return the matrices of a standing foot's bones, in armature space.
-
-    They are at rest, or at the frame of a clip at which its joints are lowest.
+    They are at rest, or at the frame of a clip at which their joints are lowest.
     """
+    foot = _bones(leg)
     if clip is None:
         return [bone.matrix_local for bone in foot]
-    pose = clip.matrices(standing_frames([bone.name for bone in foot], up, clip)[0])
+    pose = clip.matrices(standing_frames([bone.name for bone in foot], leg.body.up, clip)[0])
     return [pose[bone.name] for bone in foot]
 
 

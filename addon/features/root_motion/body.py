@@ -15,7 +15,6 @@ from fabrik_solver.motion.travel import Steps
 from ...blender.access import frame_rate, pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, vector
-from ...body.body import SolePoint
 from ...body.foot import length_of
 from ...body.looking import body_of, figures, meant_figure
 from ...editing.playing import go_to, updated
@@ -37,7 +36,7 @@ class Traveler(NamedTuple):
     armature: bpy.types.Object
     hips: str
     root: str
-    feet: list[tuple[SolePoint, ...]]
+    feet: list[list[tuple[str, Vector]]]
     leg: float
     up: Vector
     others: list[str]
@@ -64,7 +63,7 @@ def traveler_of(armature: bpy.types.Object) -> Traveler:
         armature,
         carriers[-1],
         carriers[0],
-        [leg.foot[:3] for leg in legs if leg.foot],
+        [leg.foot.points for leg in legs if leg.foot],
         sum(lengths) / len(lengths),
         body.up,
         [root_name for root_name in figures(armature) if root_name != figure],

@@ -53,7 +53,7 @@ class Foot:
         body = body_of(rig, bone)
         [leg] = [leg for leg in body.legs if leg.hand == bone]
         assert leg.foot is not None and leg.shape is not None
-        self.sole = leg.foot[:3]
+        self.sole = leg.foot.points
         joints = [self._head(rig, body.names[i]) for i in (*leg.shape.bones, leg.shape.end)]
         self.leg = sum((b - a).length for a, b in pairwise(joints))
         up = (rig.matrix_world.to_3x3() @ body.up).normalized()
