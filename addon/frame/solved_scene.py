@@ -31,7 +31,7 @@ from fabrik_solver.core.vectors import (
     scaled,
     sum_of,
 )
-from fabrik_solver.motion.ground import BodyMove
+from fabrik_solver.motion.ground import Pose
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
@@ -79,7 +79,7 @@ class SolvedPose:
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
-        self.lifts: dict[int, BodyMove] = {}
+        self.lifts: dict[int, Pose] = {}
         self._posed_by: dict[int, SolveResult] = {}
         self._indexed = 0
 
@@ -449,7 +449,7 @@ class SolvedScene:
     def lift(self, chain: ChainPlan, tie: Tie, location: Vec) -> Vec:
         """Return how far a chain's body moves a target or pole at ``location``, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
-        lift = sum_of([lifts[bone].of(location) for bone in tie.bones if bone in lifts])
+        lift = sum_of([lifts[bone].moved(location) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
             copy: Any = hold.owner.evaluated_get(self.depsgraph)
             con = (copy.pose.bones[hold.bone] if hold.bone else copy).constraints.get(hold.name)

@@ -22,7 +22,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.planted import Pose
+from fabrik_solver.motion.ground import Pose
 from fabrik_solver.motion.sole import Sole, counted, resting_normal
 
 from ...plan.chain_plan import Aim

@@ -32,7 +32,8 @@ from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
+from fabrik_solver.motion.ground import Pose
+from fabrik_solver.motion.planted import Blend, Planted, Span, begun, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot

@@ -47,6 +47,7 @@ from .contacts import (
     median_of,
 )
 from .easing import smooth, smoother
+from .ground import Pose
 from .knee import MOST, ROOM
 from .smoothest import Wish, cubic, exactly, smoothest
 from .sole import Sole
@@ -55,18 +56,6 @@ LEAST_GAIN = 0.2
 """The least gain for which a foot turns about its ball. The gain is how fast turning the foot
 shortens the leg, as a fraction of the lever arm. From twice the least gain on, the foot turns as
 far as necessary."""
-
-
-class Pose(NamedTuple):
-    """A foot's pose in world space.
-
-    Attributes:
-        place: The location of its goal.
-        turn: Its orientation.
-    """
-
-    place: Vec
-    turn: Quat = QUAT_IDENTITY
 
 
 class Anchor(NamedTuple):
