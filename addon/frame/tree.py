@@ -33,7 +33,7 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, add
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
-from ..body.posed import bend_side
+from ..body.flexion import bend_side
 from ..plan.chain_plan import ChainPlan, Report, StartPose
 from ..plan.registry import SOLVER_NAMES
 from ..plan.results import LIMITED, MISSED, NOTHING, OFF, SolveResult, explanation

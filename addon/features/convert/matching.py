@@ -18,8 +18,7 @@ from fabrik_solver import Chain, posed_chain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...body.chains import NamedChain
-from ...body.flexion import restore_flexions, stored_flexions
-from ...body.posed import bend_side
+from ...body.flexion import bend_side, restore_flexions, stored_flexions
 from ...editing.joint_uses import store_flexion
 from ...plan import planner
 from .poses import (

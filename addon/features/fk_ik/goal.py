@@ -35,7 +35,7 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
-from ...body.posed import bend_side
+from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import side_of_bend
 from ...frame.armature import Evaluated
