@@ -309,6 +309,12 @@ class Body:
         """The body's legs, as IK poses them."""
         return [limb for limb in self.limbs if limb.kind == "LEG"]
 
+    def opposite(self, limb: LimbAnatomy) -> LimbAnatomy | None:
+        """Return the limb on the other side; None if there is none."""
+        same = [other for other in self.anatomy.limbs if other.kind == limb.kind]
+        index = [other for other in same if other.side == limb.side].index(limb)
+        return next(iter([other for other in same if other.side == -limb.side][index:]), None)
+
     def joint(self, bone: str) -> Joint:
         """Return how the joint above a bone of the armature flexes."""
         return self.finders.joint(self, bone, "", False)

@@ -192,22 +192,18 @@ def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
     """Return the limb on the other side, or None if there is none."""
-    limbs = [(_side(other), other) for other in limb.body.limbs if other.kind == limb.kind]
-    for side, candidate in limbs:
-        if _controlling(armature, candidate) != limb:
-            continue
-        index = [same for other, same in limbs if other == side].index(candidate)
-        others = [other for other_side, other in limbs if other_side == -side]
-        return _controlling(armature, others[index]) if index < len(others) else None
+    body = limb.body
+    for shape in body.anatomy.limbs:
+        candidate = body.rig.limb(body, shape)
+        if candidate is not None and _controlling(armature, candidate) == limb:
+            opposite = body.opposite(shape)
+            other = body.rig.limb(body, opposite) if opposite else None
+            return _controlling(armature, other) if other else None
     names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
     bones = pose_bones(armature)
     if names[-2] == limb.bones[-1] or not all(name in bones for name in filter(None, names)):
         return None
     return replace(limb, bones=tuple(names[:-1]), hand=names[-1], twists=(), shape=None)
-
-
-def _side(limb: Limb) -> int:
-    return limb.shape.side if limb.shape is not None else 0
 
 
 class Clicks:

@@ -204,20 +204,12 @@ def flip(armature: bpy.types.Object, joints: Iterable[Joint]) -> None:
 def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
     """Return the stored axis about which the joint above a bone flexes, or None if there is none.
 
-    It is a unit vector in the bone's rest space.
+    It is a unit vector in the bone's rest space. If that is linked, its pose bone stores it.
     """
-    return stored_axis(
-        rest_bone(rig.object, rig.names[bone]), pose_bones(rig.object)[rig.names[bone]]
-    )
-
-
-def stored_axis(bone: Any, posed: Any) -> Vector | None:
-    """Return the axis stored in a rest bone or, if that is linked, in its pose bone."""
-    at_rest, found = bone.fabrik_flexion[:], posed.fabrik_found_flexion[:]
-    if not (any(at_rest) or any(found)):
-        return None
-    axis, instead = Vector(at_rest), Vector(found)
-    if axis.length == 0.0 or not (instead.length == 0.0 or bone.id_data.is_editable):
+    rest: Any = rig.rest(bone)
+    posed: Any = pose_bones(rig.object)[rig.names[bone]]
+    axis, instead = Vector(rest.fabrik_flexion[:]), Vector(posed.fabrik_found_flexion[:])
+    if axis.length == 0.0 or not (instead.length == 0.0 or rest.id_data.is_editable):
         axis = instead
     return axis.normalized() if axis.length > 0.0 else None
 
@@ -345,21 +337,15 @@ class _Joint:
 
     @cached_property
     def _twin(self) -> _Joint | None:
-        """The joint of the limb on the other side; None unless there is exactly one."""
-        body, names = self.body, self.body.names
+        """The same joint of the limb on the other side; None if there is none."""
+        body = self.body
         bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
-        limbs = body.anatomy.limbs
-        twins = [
-            other.bones[limb.bones.index(bone)]
-            for limb in limbs
-            if bone in limb.bones
-            for other in limbs
-            if (other.kind, other.trunk, other.side) == (limb.kind, limb.trunk, -limb.side)
-            and len(other.bones) == len(limb.bones)
-        ]
-        if len(twins) != 1 or names[twins[0]] not in self.rig.index:
+        limb = next((limb for limb in body.anatomy.limbs if bone in limb.bones), None)
+        other = body.opposite(limb) if limb is not None else None
+        if limb is None or other is None or len(other.bones) != len(limb.bones):
             return None
-        return _joint(body, names[twins[0]])
+        twin = body.names[other.bones[limb.bones.index(bone)]]
+        return _joint(body, twin) if twin in self.rig.index else None
 
     def _axes_now(self) -> Any:
         """The axes of the bone in the examined pose."""
@@ -576,8 +562,7 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
         chain: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
     """
-    posed = pose_bones(rig.object)
-    axes = [stored_axis(rig.rest(bone), posed[rig.names[bone]]) for bone in chain[1:]]
+    axes = [stored_flexion(rig, bone) for bone in chain[1:]]
     flexion = tuple([None if axis is None else vector(axis) for axis in axes])
     rest_pose = rig.rest_pose((*chain, tip_bone))
     derived, key = rest_pose.derived, (_rest_side, *chain, tip_bone, flexion)

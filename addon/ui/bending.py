@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-import bpy
-
 from ..blender.errors import listed
 from ..blender.messages import Message, joined, msg
-from ..body.looking import body_of
+from ..body.body import Joint
 
 EVIDENCE: Final = {
     "SET": msg("stored in the armature"),
@@ -22,14 +20,15 @@ EVIDENCE: Final = {
 """The evidence for a joint's bend direction, by `Joint.source`; it completes a sentence."""
 
 
-def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, list[str]]:
+def evidence_of(joints: Iterable[Joint]) -> dict[str, list[str]]:
     """Return the bones below elbows and knees, by the evidence for how they flex.
 
     Call this before adding a constraint, which stores the flexion with the bone.
     """
     by_evidence: dict[str, list[str]] = {}
-    for name in bones:
-        by_evidence.setdefault(body_of(armature, name).joint(name).source, []).append(name)
+    for joint in joints:
+        if joint.source != "TWIST":
+            by_evidence.setdefault(joint.source, []).append(joint.bone)
     return by_evidence
 
 

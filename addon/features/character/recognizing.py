@@ -13,7 +13,7 @@ from fabrik_solver.motion.anatomy import part_of, words_of
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import joined, msg
-from ...body.body import Body, Limb
+from ...body.body import Body, Joint, Limb
 from ...body.lacking import missing_parts, stiff_limbs
 from ...body.looking import body_of, figure_among, figures
 from ...editing.switching import (
@@ -116,10 +116,10 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
     character.active_part = 0
 
 
-def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[str]:
-    """Return the bones below the elbows and knees of parts."""
+def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[Joint]:
+    """Return the elbows and knees of parts."""
     limbs = [part for part in parts if part.kind in LIMBS]
-    return [name for part in limbs for name in limb_of_part(armature, part).bones[1:]]
+    return [joint for part in limbs for joint in limb_of_part(armature, part).joints[1:]]
 
 
 def limb_of_part(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
