@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, copysign, inf, radians
-from typing import Final, NamedTuple
+from typing import Final
 
 from fabrik_solver import (
     Frame,
@@ -83,18 +83,6 @@ NO_LOADS: Final[Mapping[int, Load]] = {}
 
 EXACT: Final = 1e-5
 """Maximum miss that isn't corrected, as a fraction of the body's size."""
-
-
-class BoneGoal(NamedTuple):
-    """A goal for a point on a bone.
-
-    Attributes:
-        bone: The index of the bone.
-        goal: The solver's goal, in armature space.
-    """
-
-    bone: int
-    goal: WholeBodyGoal
 
 
 @dataclass(frozen=True)
@@ -374,7 +362,7 @@ class Body:
     def solve(
         self,
         solver: WholeBody,
-        wanted: Sequence[BoneGoal],
+        wanted: Sequence[WholeBodyGoal],
         support: Support | None = None,
         shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
         rounds: int = ROUNDS,
@@ -389,7 +377,7 @@ class Body:
 
         Args:
             solver: The body in the form of the solver.
-            wanted: The goals.
+            wanted: The goals, each with the index of its bone in the armature as its joint.
             support: The support below the center of mass; None if the center may be anywhere.
             shown: Returns the frames of bones in a pose; None if the channels of these bones alone
                 determine them.
@@ -401,13 +389,13 @@ class Body:
                 pose by no more than this. None doesn't limit them.
         """
         shown = shown or self._composed_in
-        exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
-        places = [_location(wanted[i].goal) for i in exact]
+        exact = [i for i, item in enumerate(wanted) if is_exact(item)]
+        places = [_location(wanted[i]) for i in exact]
         response = response or response_of(wanted)
         last = inf
         while True:
             asked = response.asked(places)
-            goals = [item.goal for item in wanted]
+            goals = [item._replace(joint=self.joint_of(item.joint)) for item in wanted]
             for i, there in zip(exact, asked, strict=True):
                 goals[i] = goals[i]._replace(location=there)
             pose = solver.solve(goals, support)
@@ -425,7 +413,7 @@ class Body:
             is_reached = max([pose.misses[i] for i in exact]) <= EXACT * self.size
             response.learn(asked, seen, is_reached and missed < last)
             last = missed
-            allowed = [near if wanted[i].goal.rank == DRAGGED else EXACT for i in exact]
+            allowed = [near if wanted[i].rank == DRAGGED else EXACT for i in exact]
             if all(item <= most * self.size for item, most in zip(misses, allowed, strict=True)):
                 return pose
 
@@ -433,7 +421,7 @@ class Body:
         self,
         frame: Callable[[int], Frame],
         pose: WholeBodyPose,
-        exact: Sequence[BoneGoal],
+        exact: Sequence[WholeBodyGoal],
         asked: Sequence[Vec],
     ) -> list[Vec]:
         """Return where points would be shown if the solver reached the requested positions.
@@ -442,10 +430,9 @@ class Body:
         """
         seen: list[Vec] = []
         for item, there in zip(exact, asked, strict=True):
-            point = item.goal.point
-            expected, _ = self.placed(pose, item.bone, point)
-            local_point = self.in_bone(item.bone, point)
-            seen.append(add(there, sub(point_in(frame(item.bone), local_point), expected)))
+            expected, _ = self.placed(pose, item.joint, item.point)
+            local_point = self.in_bone(item.joint, item.point)
+            seen.append(add(there, sub(point_in(frame(item.joint), local_point), expected)))
         return seen
 
     def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
@@ -549,9 +536,9 @@ def is_exact(goal: WholeBodyGoal) -> bool:
     return goal.location is not None and goal.rank <= DRAGGED
 
 
-def response_of(wanted: Iterable[BoneGoal]) -> Response:
+def response_of(wanted: Iterable[WholeBodyGoal]) -> Response:
     """Return an untrained response for the points of goals."""
-    return Response([item.goal.point for item in wanted if is_exact(item.goal)])
+    return Response([item.point for item in wanted if is_exact(item)])
 
 
 def _location(goal: WholeBodyGoal) -> Vec:

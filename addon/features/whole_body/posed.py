@@ -18,7 +18,7 @@ from fabrik_solver import (
     point_in,
 )
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, length, quat_inverse, quat_product, sub
-from fabrik_solver.core.whole_body import Support, WholeBody, WholeBodyPose
+from fabrik_solver.core.whole_body import Support, WholeBody, WholeBodyGoal, WholeBodyPose
 
 from ...blender import animation
 from ...blender.access import pose_bones
@@ -29,7 +29,7 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
-from .body import Body, BoneGoal, Turning, bones_between, rotation_of
+from .body import Body, Turning, bones_between, rotation_of
 from .facts import facts_of
 from .response import Response
 from .roles import Roles
@@ -167,7 +167,7 @@ class PosedBody(Body):
     def pose(
         self,
         solver: WholeBody,
-        wanted: Sequence[BoneGoal],
+        wanted: Sequence[WholeBodyGoal],
         support: Support | None,
         write: Callable[[WholeBodyPose], None],
         response: Response,

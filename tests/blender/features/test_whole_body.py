@@ -183,7 +183,9 @@ def test_an_arm_moves_before_the_trunk(body: Any) -> None:
 def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
     """Return the solver's pose of a drag by a way in the space of the armature."""
     there = drag._dragged_to([tuple(Vector(drag._starts[0]) + way)])
-    return drag._body.solve([one.goal for one in (*there, *drag._held)])
+    joint_of = drag._posed.joint_of
+    goals = [goal._replace(joint=joint_of(goal.joint)) for goal in (*there, *drag._held)]
+    return drag._body.solve(goals)
 
 
 @pytest.mark.parametrize("kind", ("cmu", "kaykit"))
