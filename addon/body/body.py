@@ -319,10 +319,6 @@ class Body:
         """Return how the joint above a bone of the armature flexes."""
         return self.finders.joint(self, bone, "", False)
 
-    def limb_ending(self, bone: str) -> Limb | None:
-        """Return the limb that ends in a bone: its hand or foot, or the bone on which it stands."""
-        return next((limb for limb in self.ended_limbs if limb.end.bone == bone), None)
-
     @property
     def ended_limbs(self) -> list[Limb]:
         """The limbs with a hand or foot, or with a tail on which they stand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import dist
@@ -149,8 +149,7 @@ def _find_any(
     bones = rig.chain_up(last)[-limb_length(rig, last) :]
     if bone not in bones:
         bones = rig.chain_up(bone)[-limb_length(rig, bone) :]
-    twists = twists_in(names, bones, [rig.head(i) for i in bones])
-    return Limb(body, _named(rig, bones), twists=_named(rig, twists)), False
+    return _limb_of(body, rig, names, bones), False
 
 
 def _with_hand(body: Body, rig: Skeleton, names: Names, hand: int) -> Limb:
@@ -163,13 +162,14 @@ def _with_hand(body: Body, rig: Skeleton, names: Names, hand: int) -> Limb:
     elif is_end_by_shape(rig, hand):
         bends = [k for k in range(1, len(line)) if line[k] not in names.twists]
         first = [0, 0, *bends][-2]
-    bones = line[first:]
-    twists = twists_in(names, bones, [rig.head(i) for i in (*bones, hand)])
-    return Limb(body, _named(rig, bones), rig.names[hand], twists=_named(rig, twists))
+    return _limb_of(body, rig, names, line[first:], hand)
 
 
-def _named(rig: Skeleton, bones: Iterable[int]) -> tuple[str, ...]:
-    return tuple([rig.names[i] for i in bones])
+def _limb_of(body: Body, rig: Skeleton, names: Names, bones: Sequence[int], hand: int = -1) -> Limb:
+    line = [*bones, hand] if hand >= 0 else bones
+    twists = twists_in(names, bones, [rig.head(i) for i in line])
+    bone_names, twist_names = (tuple([rig.names[i] for i in part]) for part in (bones, twists))
+    return Limb(body, bone_names, rig.names[hand] if hand >= 0 else "", twists=twist_names)
 
 
 def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from fabrik_solver.motion.anatomy import part_of, words_of
+from fabrik_solver.motion.anatomy import words_of
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
@@ -94,8 +94,7 @@ def _short_spine(body: Body) -> str:
 
 def _nameless(body: Body) -> str:
     """Return a note if only the shape, not the names, identifies limbs; empty otherwise."""
-    has_names = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
-    if has_names or not body.anatomy.limbs:
+    if {"SHAPE"} != {limb.why for limb in body.limbs}:
         return ""
     return msg("Bone names don't identify any limb; guessed from shape: check the list")
 
@@ -129,9 +128,9 @@ def limb_of_part(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) 
     """
     is_limb = part.kind in LIMBS
     body = body_of(armature, part.bone)
-    limb = body.limb_ending(part.bone) if is_limb else None
-    if limb is None:
-        limb = Limb(body, (part.bone,), part.bone if is_limb else "", part.kind)
+    alone = Limb(body, (part.bone,), part.bone if is_limb else "", part.kind)
+    ending = [limb for limb in body.ended_limbs if is_limb and limb.end.bone == part.bone]
+    limb = next(iter(ending), alone)
     end = pose_bones(armature)[limb.hand or limb.bones[-1]]
     line = [end.name, *(bone.name for bone in end.parent_recursive)]
     line = line[1:] if limb.hand else line

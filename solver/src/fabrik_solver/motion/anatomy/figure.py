@@ -18,7 +18,7 @@ from .naming import (
     LEG_PARTS,
     NOT_BODY,
     TRUNK,
-    only_twists,
+    TWIST,
     part_of,
     stem_and_side,
     words_of,
@@ -91,7 +91,7 @@ class Names:
             named like the following hand or foot.
         marks: The bones that importers and exporters add to mark the end of their parent. They have
             its name, with a word for an end.
-        twists: The twist bones, see `only_twists`.
+        twists: The twist bones.
         depths: How far down a limb each bone leads, by its name or the names below it. 1 is the
             upper bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored.
             Bones named as something other than a limb carry none.
@@ -111,7 +111,10 @@ class Names:
         self.sides = self._paired_sides([-side if is_mirrored else side for _, side in stems])
         self.marks = _marks(bones)
         above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
-        self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
+        # In robots, a roll joint after a pitch or yaw joint is a real joint.
+        axes = [not JOINT_AXES.isdisjoint(words) for words in above]
+        named = [not TWIST.isdisjoint(words) for words in self.words]
+        self.twists = {i for i, is_named in enumerate(named) if is_named and not axes[i]}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)

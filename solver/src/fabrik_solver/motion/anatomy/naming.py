@@ -5,7 +5,6 @@ Japanese words of MikuMikuDance. Numbers are ignored.
 """
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -88,6 +87,8 @@ END: Final = {"end", "nub", "tip"}
 """Words that importers and exporters add to a bone's name for a bone at its end."""
 
 TWIST: Final = {"part", "roll", "tw", "twist"}
+"""Words in the names of twist bones."""
+
 JOINT_AXES: Final = {"pitch", "yaw"}
 """Words in the names of a robot's joints with a single axis."""
 
@@ -227,18 +228,6 @@ def stem_and_side(words: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
     size = max([len(word) for word in sides], default=0)
     stem = tuple([word for word in words if word not in sides or len(word) < size])
     return stem, sum({SIDES[word] for word in sides if len(word) == size})
-
-
-def only_twists(words: Iterable[str], parent_words: Iterable[str]) -> bool:
-    """Return whether a bone is only a twist bone, by the words of its name.
-
-    In robots, a roll joint after a pitch or yaw joint is a real joint.
-
-    Args:
-        words: The words of its name.
-        parent_words: The words of its parent's name.
-    """
-    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(parent_words)
 
 
 @cache
