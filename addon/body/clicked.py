@@ -99,8 +99,10 @@ def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
     """Return whether a lookup found no limb for a bone."""
     body = clicks.body
     carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
-    is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
-    return len(limb.bones) < 2 or bone in carrying or is_posed
+    bones = pose_bones(clicks.armature)
+    # Constraints pose bones between the controls of a face, for example.
+    is_posed = any(any(active_constraints(bones[name])) for name in limb.bones)
+    return len(limb.bones) < 2 or bone in carrying or (is_posed and not body.rig.is_keyed)
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
@@ -111,16 +113,10 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
     if not path or not set(sources) <= set(path):
         return limb
     hand = controller_of(armature, limb.hand) if limb.hand else ""
-    is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
+    if hand and rig.parents[rig.index[hand]] != rig.index[sources[-1]]:
+        hand = ""
     bones = tuple(path[path.index(sources[0]) :])
-    hand = hand if is_child else ""
     return Limb(limb.body, bones, hand, limb.kind, shape=limb.shape)
-
-
-def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
-    """Return whether constraints pose bones of a limb, as between the controls of a face."""
-    bones = [pose_bones(armature)[name] for name in limb.bones]
-    return any(any(active_constraints(bone)) for bone in bones)
 
 
 def _find_any(
@@ -292,13 +288,10 @@ class Clicks:
         controls = [self._control(i) for i in self._controlled_line(index, ends)]
         if index in ends or len(controls) < 2 or not all(controls):
             return None
-        line = [
-            self.skeleton.names[i]
-            for i in self.skeleton.chain_up(self.skeleton.index[controls[-1]])
-        ]
-        if not set(controls) <= set(line):
-            return None
-        return Limb(self.body, tuple(line[line.index(controls[0]) :]))
+        rig = self.skeleton
+        line = [rig.names[i] for i in rig.chain_up(rig.index[controls[-1]])]
+        bones = tuple(line[line.index(controls[0]) :]) if set(controls) <= set(line) else ()
+        return Limb(self.body, bones) if bones else None
 
     def _control(self, index: int) -> str:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""

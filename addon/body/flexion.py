@@ -85,11 +85,6 @@ USES: list[Callable[[bpy.types.Object], Uses]] = []
 """Returns how chains use the joints of an armature; registered by the layer that knows them."""
 
 
-def uses_in(armature: bpy.types.Object) -> Uses:
-    """Return how chains use the joints of an armature."""
-    return next((uses(armature) for uses in USES), Uses((), lambda _: None))
-
-
 def flexion_of(body: Body, name: str, after: str = "", is_twist: bool = False) -> Joint:
     """Return how the joint above a bone flexes; without an axis if that is unknown.
 
@@ -277,16 +272,15 @@ class _Joint:
         The joints of a pair bend as mirror images, so both get the same result. It comes from the
         joints whose clips show how they flex. If they contradict each other, neither counts.
         """
-        pair = self._clips_of_pair() if _has_clips(self.armature) else []
+        has_clips = any(animation.clips_of(self.armature, some) for some in (False, True))
+        both = (_clip_of(self), self._clip_of_twin()) if has_clips else ()
+        pair = [clip for clip in both if clip is not None]
         telling = [clip for clip in pair if clip.tells]
         axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
         if axis.length < SAME_WAY * len(telling):
             return None
         is_bent = True in [clip.is_bent for clip in pair]
         return _Clip(axis, is_bent, bool(telling)) if pair else None
-
-    def _clips_of_pair(self) -> list[_Clip]:
-        return [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
 
     def _clip_of_twin(self) -> _Clip | None:
         """Return how the joint on the other side moves, mirrored to this side."""
@@ -300,46 +294,42 @@ class _Joint:
     @cached_property
     def uses(self) -> Uses:
         """How chains use the joints of the armature."""
-        return uses_in(self.armature)
+        return next((uses(self.armature) for uses in USES), Uses((), lambda _: None))
 
     @cached_property
-    def _place(self) -> tuple[Limb, int] | None:
-        """The limb in which this is an inner joint, and its index in the limb; None if it isn't."""
-        body = self.body
-        index = body.index.get(body.meant(self.rig.names[self.bone]), -1)
-        return next(
-            (
-                (limb, limb.inner_joints.index(index))
-                for limb in body.anatomy.limbs
-                if index in limb.inner_joints
-            ),
-            None,
-        )
+    def _index(self) -> int:
+        """The index of the bone in the body, or -1 if it isn't part of it."""
+        return self.body.index.get(self.body.meant(self.rig.names[self.bone]), -1)
+
+    @cached_property
+    def _limb(self) -> Limb | None:
+        """The limb in which this is an inner joint; None if it isn't."""
+        limbs = self.body.anatomy.limbs
+        return next((limb for limb in limbs if self._index in limb.inner_joints), None)
 
     @property
     def hinge(self) -> Limb | None:
         """The limb of which this is the only elbow or knee; None if there is no such limb."""
-        limb, _ = self._place or (None, 0)
+        limb = self._limb
         return limb if limb is not None and len(limb.inner_joints) == 1 else None
 
     @property
     def to(self) -> Vector | None:
         """The direction in which anatomy flexes the joint, in armature space; None if unclear."""
-        if self._place is None:
+        limb = self._limb
+        if limb is None:
             return None
-        limb, k = self._place
         count, front = len(limb.inner_joints), self.body.front
         if count == 1:
             return front if limb.kind == "ARM" or limb.is_foreleg else -front
         # After the knee of a leg that stands on its toes comes the hock.
         has_hock = count == 2 and limb.kind == "LEG" and not limb.is_foreleg
-        return (-front, front)[k] if has_hock else None
+        return (-front, front)[limb.inner_joints.index(self._index)] if has_hock else None
 
     @cached_property
     def _twin(self) -> _Joint | None:
         """The same joint of the limb on the other side; None if there is none."""
-        body = self.body
-        bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
+        body, bone = self.body, self._index
         limb = next((limb for limb in body.anatomy.limbs if bone in limb.bones), None)
         other = body.opposite(limb) if limb is not None else None
         if limb is None or other is None or len(other.bones) != len(limb.bones):
@@ -424,10 +414,6 @@ def _clip(joint: _Joint) -> Vector | None:
     return clip.axis if clip is not None and clip.tells else None
 
 
-def _has_clips(armature: bpy.types.Object) -> bool:
-    return bool(animation.clips_of(armature, False) or animation.clips_of(armature, True))
-
-
 def _clip_of(joint: _Joint) -> _Clip | None:
     if not joint.rig.rest(joint.bone).use_inherit_rotation:
         return None
@@ -507,10 +493,6 @@ def _rest(joint: _Joint) -> Vector | None:
     return direction
 
 
-def _pole(joint: _Joint) -> Vector | None:
-    return joint.uses.pole_axis(joint.bone)
-
-
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
         return None  # It isn't a hinge: it moves in another way.
@@ -530,7 +512,7 @@ EVIDENCE: Final = (
     ("LIMIT", _limit),
     ("CLIP", _clip),
     ("REST", _rest),
-    ("POLE", _pole),
+    ("POLE", lambda joint: joint.uses.pole_axis(joint.bone)),
     ("BODY", _body),
 )
 

@@ -53,14 +53,7 @@ class PosedLimb(NamedTuple):
 
 
 def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: bool) -> PosedLimb:
-    """Return the limb posed by a constraint, without a foot that is also its target.
-
-    Args:
-        rig: The armature.
-        bones: As in `PosedLimb`.
-        tip_bone: Likewise.
-        has_hand: Likewise.
-    """
+    """Return the limb posed by a constraint, without a foot that is also its target."""
     bending = bones[:-1] if has_hand and tip_bone >= 0 else bones
     bend = bend_side(rig, bending, tip_bone)
     to_hand = bend_side(rig, bones[:-1], bones[-1]) if has_hand and tip_bone < 0 else None

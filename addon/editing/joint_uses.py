@@ -79,11 +79,4 @@ def _at_rest(rig: Skeleton, bone: int, direction: Vector) -> Vector:
     return rest.transposed() @ (parent @ (above @ direction))
 
 
-def register() -> None:
-    """Let bodies ask how chains use joints."""
-    USES.append(uses_of)
-
-
-def unregister() -> None:
-    """Undo it."""
-    USES.remove(uses_of)
+register, unregister = partial(USES.append, uses_of), partial(USES.remove, uses_of)

@@ -358,9 +358,7 @@ class WholeBodyDrag:
                 rotation_weights=pin.rotation_weights,
             )
             wanted.append(goal)
-        for pin in self._pins:
-            if pin.foot >= 0:
-                wanted.append(self._flat(pin.foot, posed.head(pin.bone)))
+        wanted += [self._flat(p.foot, posed.head(p.bone)) for p in self._pins if p.foot >= 0]
         wanted += self._targets({goal.joint for goal in wanted})
         oriented = {goal.joint for goal in wanted if goal.rotation is not None}
         for name, weights in self._orientations():
@@ -396,21 +394,19 @@ class WholeBodyDrag:
     def _targets(self, pinned: set[int]) -> list[WholeBodyGoal]:
         """Return the goals of limbs posed by constraints, unless pinned or dragged."""
         taken = {*pinned, *self._bones}
-        wanted: list[WholeBodyGoal] = []
-        for limb in self._limbs:
-            chain = limb.chain
-            if any(self._is_end(limb, bone) for bone in taken):
-                continue
-            goal = WholeBodyGoal(
-                chain.bones[-1],
+        free = [limb for limb in self._limbs if not any(self._is_end(limb, bone) for bone in taken)]
+        prices = [self._priced(STANDING if self._is_foot(limb) else TARGETED) for limb in free]
+        return [
+            WholeBodyGoal(
+                limb.chain.bones[-1],
                 limb.tip,
                 TARGET,
                 location=limb.aim,
-                rotation=QUAT_IDENTITY if chain.is_oriented else None,
-                weight=chain.weight * self._priced(STANDING if self._is_foot(limb) else TARGETED),
+                rotation=QUAT_IDENTITY if limb.chain.is_oriented else None,
+                weight=limb.chain.weight * price,
             )
-            wanted.append(goal)
-        return wanted
+            for limb, price in zip(free, prices, strict=True)
+        ]
 
     def _is_foot(self, limb: DrivenChain) -> bool:
         feet = {self._posed.rig.index[name] for name in self._roles.feet}

@@ -14,6 +14,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
 from ...blender.skeleton import matrix3, vector
+from ...body.body import Body
 from ...body.carriers import Carriers
 from ...body.flexion import planned_flexion
 from ...body.looking import body_of
@@ -65,9 +66,6 @@ def facts_of(
     else:
         bends = bone in posed or not any(active_constraints(owner))
     is_hinge = bends and name in roles.hinges
-    body, flexion = body_of(armature, name) if is_hinge else None, Vector()
-    if body is not None:
-        flexion = planned_flexion(body, name) if is_planned else body.joint(name).axis
     stiff: float = owner.fabrik_joint.stiffness
     inherits = carriers.turns(bone)
     part = roles.posture.get(name)
@@ -80,7 +78,7 @@ def facts_of(
         bends,
         limit_of(owner),
         rotation.locks,
-        vector(flexion) if flexion.length else None,
+        _flexion(body_of(armature, name), name, is_planned) if is_hinge else None,
         _stiffness(roles, name) / (1.0 - min(stiff, MOST_SHARE)),
         rig.index.get(roles.follows.get(name, ""), -1),
         part,
@@ -112,3 +110,8 @@ def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat
         here = roles.standing.get(parent.name, parent.matrix_local).inverted_safe() @ here
     turn = quat_of(orthonormalize(matrix3(rest.inverted_safe() @ here)) or IDENTITY)
     return axes, turn
+
+
+def _flexion(body: Body, name: str, is_planned: bool) -> Vec | None:
+    axis = planned_flexion(body, name) if is_planned else body.joint(name).axis
+    return vector(axis) if axis.length else None

@@ -257,12 +257,8 @@ class KeptBody(PrePassBone):
             )
             wanted.append(goal)
         for bone, weight in self.staying:
-            head = body.head(bone)
-            wanted.append(
-                WholeBodyGoal(
-                    bone, head, SOFT, location=head, rotation=QUAT_IDENTITY, weight=weight
-                )
-            )
+            goal = WholeBodyGoal(bone, body.head(bone), SOFT, rotation=QUAT_IDENTITY, weight=weight)
+            wanted.append(goal._replace(location=goal.point))
         return wanted
 
 

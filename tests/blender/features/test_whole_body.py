@@ -115,8 +115,8 @@ def flexion_now(rig: Any, bone: str, flexion: Joint) -> float:
 
 def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     roles = pin_feet(body)
-    found = {name: body_of(body, name).joint(name) for name in roles.hinges}
-    flexions = {name: one for name, one in found.items() if one.source}
+    joints = [body_of(body, name).joint(name) for name in roles.hinges]
+    flexions = {joint.bone: joint for joint in joints if joint.source}
     assert len(flexions) >= len(roles.feet)
     start = {name: flexion_now(body, name, one) for name, one in flexions.items()}
     most = dict(start)

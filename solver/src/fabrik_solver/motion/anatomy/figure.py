@@ -3,7 +3,7 @@
 Z is up. All thresholds are relative to the height of the body or the length of a limb.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise, product
 from math import dist, floor, hypot
 from statistics import median
@@ -112,13 +112,15 @@ class Names:
         self.marks = _marks(bones)
         above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
         # In robots, a roll joint after a pitch or yaw joint is a real joint.
-        axes = [not JOINT_AXES.isdisjoint(words) for words in above]
-        named = [not TWIST.isdisjoint(words) for words in self.words]
-        self.twists = {i for i, is_named in enumerate(named) if is_named and not axes[i]}
+        single = [not JOINT_AXES.isdisjoint(words) for words in above]
+        self.twists = {i for i in self._with_words(TWIST) if not single[i]}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
         self.depths = self._depths(bones)
+
+    def _with_words(self, named: Set[str]) -> list[int]:
+        return [i for i, words in enumerate(self.words) if not named.isdisjoint(words)]
 
     def _paired_sides(self, sides: Sequence[int]) -> list[int]:
         named = {*zip(self.stems, sides, strict=True)}
