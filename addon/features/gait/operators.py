@@ -237,8 +237,8 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
 
     tolerance: float = defined(
         "Tolerance",
-        "Maximum distance of a foot from its path, relative to the leg's length. Add keys until "
-        "it is met",
+        "Maximum distance of a foot from its path, relative to the leg's length. Keys are "
+        "added until this is met",
         default=0.002,
         min=0.0,
         soft_max=0.1,

@@ -155,7 +155,7 @@ def names_of(held: list[Held]) -> str:
 BY_ITEMS = (
     ("NAMED", "Named", "The object or bone named below, or the world"),
     ("SELECTED", "Selected", "The other selected bone or object"),
-    ("WORLD", "World", "Keep it in place"),
+    ("WORLD", "World", "Keep the bone or object in place"),
     ("BODY", "Body", "The root of the armature"),
 )
 
@@ -170,9 +170,9 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
         "the selected object. Nothing jumps"
     )
 
-    holder: str = defined("Holder", "Object that holds it. Empty: the world", options={"SKIP_SAVE"})
+    holder: str = defined("Holder", "Holding object. Empty: the world", options={"SKIP_SAVE"})
     bone: str = defined("Bone", "Bone of Holder", options={"SKIP_SAVE"})
-    by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
+    by: str = defined("By", "What holds the bone or object", items=BY_ITEMS, options={"SKIP_SAVE"})
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
         """Return the bones selected before the holder, if the holder is a bone."""
