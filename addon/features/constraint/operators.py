@@ -52,7 +52,7 @@ def _pole_refusal(context: bpy.types.Context) -> str:
     if item.pole_target is not None:
         return msg(
             "The chain already has the pole target “{pole_target}”: clear Pole Target first",
-            pole_target=item.pole_target.name,
+            pole_target=item.pole_subtarget or item.pole_target.name,
         )
     return ""
 

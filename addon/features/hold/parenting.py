@@ -72,14 +72,13 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
             editing.release(held, frame)
             return msg("“{bone}” is released at frame {frame:g}", bone=names_of(held), frame=frame)
         holder = self._holder(context, armature, held[0])
-        if note := self.take(held, holder, frame):
-            return note
-        return msg(
+        report = msg(
             "The parent of “{bone}” is “{parent}” from frame {frame:g} on",
             bone=names_of(held),
             parent=holder_name(holder),
             frame=frame,
         )
+        return self.take(held, holder, frame, report)
 
     def _holder(self, context: bpy.types.Context, armature: bpy.types.Object, held: Held) -> Holder:
         """Return the chosen holder.
