@@ -90,6 +90,9 @@ def test_walk(puppet: Any) -> None:
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert {item.bone for item in puppet.fabrik.constraints} == {"C-Foot.L", "C-Foot.R"}
     assert puppet.fabrik.gaits[0].body == "C-Hips"
+    left: Any = looking.body_of(puppet).legs[0]
+    assert left.end == ("C-Foot.L", False, False) and left.foot.bone == "D-Foot.L"
+    assert (left.joints[1].bone, left.joints[1].source) == (left.bones[1], "SET")
 
 
 def test_drag_and_pin(puppet: Any) -> None:
