@@ -17,7 +17,7 @@ from ..blender.access import pose_bones
 from ..blender.curves import Sampler, mute_copy
 from ..blender.rotation import PatchedRows, floats
 from ..plan.chain_plan import GoalSource
-from ..plan.plan import Plan
+from ..plan.plan import Lookahead, Plan
 from ..plan.results import SolveResult
 from .armature import Evaluated, Unevaluated
 from .read import ChannelSnapshot
@@ -73,6 +73,8 @@ class Early:
         written: The armatures written ahead.
         driving: For each armature, the values of the properties that drove its settings when the
             channels last got them (see `Lookahead`).
+        followed: The lookahead and depsgraph of which these values were read last; None if Blender
+            has copied, or will copy, an armature since then.
         differing: For each depsgraph, the armatures that have another pose in it than in the
             original data.
     """
@@ -84,6 +86,7 @@ class Early:
         self.seen: dict[GoalSource, object] = {}
         self.written: set[int] = set()
         self.driving: dict[int, list[object]] = {}
+        self.followed: tuple[Lookahead, bpy.types.Depsgraph] | None = None
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
     def forget(self) -> None:
@@ -285,7 +288,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> None:
+def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> bool:
     """Write those composed values of an armature that its animation won't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -297,6 +300,9 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> No
         is_new: Whether the values differ from those composed before; None if none were composed
             for this evaluation.
         coming: The coming evaluation.
+
+    Returns:
+        Whether Blender may have to copy the armature.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
@@ -316,3 +322,4 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> No
     # A new depsgraph copies everything. The next undo reads tagged data again.
     if to_copy and is_new and coming.graphs is not None:
         writer.rig.object.update_tag(refresh={"OBJECT"})
+    return to_copy

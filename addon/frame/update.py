@@ -96,8 +96,8 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     early.written = copied.union(
         [uid for uid, is_new in composed.items() if is_new or uid in played]
     )
-    for uid in early.written:
-        write_early(runs, uid, composed.get(uid), coming)
+    if any([write_early(runs, uid, composed.get(uid), coming) for uid in early.written]):
+        early.followed = None
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -125,6 +125,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # Otherwise chains would be solved from bones that still show an outdated pose.
         unaffected = affected.evaluated.keys() - released.keys()
         _evaluate_again(affected, set(), unaffected, released.values())
+        early.followed = None
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
@@ -148,6 +149,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     unaffected = affected.evaluated.keys() - again if done.redeclared else set()
     if again or unaffected:
         _evaluate_again(affected, again, unaffected)
+        early.followed = None
     if runs.disturbed and done.depsgraph.mode != "RENDER":
         measure_shown(runs, done.depsgraph, affected.evaluated.keys())
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
@@ -163,18 +165,29 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
 
 
 def follow_drivers(
-    plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph
+    plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph, is_played: bool
 ) -> dict[int, list[object]]:
     """Return the armatures with settings that drivers have changed unexpectedly, and the values.
 
     The plan is discarded if animation or a driver switched a native constraint or a rotation mode.
+
+    Args:
+        plan_of: The planner.
+        early: What was noted at earlier evaluations.
+        depsgraph: The evaluated depsgraph.
+        is_played: Whether only the frame changed, so that properties that nothing animates have
+            their values of its last evaluation, unless Blender copied their objects.
     """
     changed: dict[int, list[object]] = {}
     plan = plan_of.plan
     if plan is None:
         return changed
     lookahead = plan.lookahead
+    last, early.followed = early.followed, (lookahead, depsgraph)
+    steady = lookahead.steady if is_played and last == early.followed else ()
     for uid, driving in lookahead.driving.items():
+        if uid in steady:
+            continue
         values: list[object] = []
         for block, paths in driving.items():
             values += values_at(block.evaluated_get(depsgraph), paths)

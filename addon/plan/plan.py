@@ -280,6 +280,7 @@ class Lookahead:
             inputs.
         driving: For each armature, the paths of the custom properties that drive settings, by
             data-block.
+        steady: The armatures for which nothing animates these properties.
         settled: Settings of native constraints that only these drive: armature, bone and path.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
@@ -307,6 +308,7 @@ class Lookahead:
     constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
     visited: dict[int, list[bpy.types.Object]] = field(default_factory=dict)
     driving: dict[int, dict[bpy.types.ID, list[str]]] = field(default_factory=dict)
+    steady: set[int] = field(default_factory=set)
     settled: set[tuple[int, str, str]] = field(default_factory=set)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
