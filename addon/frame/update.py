@@ -262,10 +262,10 @@ def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
         shown[uid] = ShownFrame(digest, runs.writers[uid].reports)
 
 
-def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
+def _digests(affected: Affected, rigs: Set[int]) -> dict[int, int]:
     """Return the digests of armatures whose chains follow computed bones."""
     visited, depsgraph = affected.runs.plan.lookahead.visited, affected.update.depsgraph
-    digests: dict[int, bytes] = {}
+    digests: dict[int, int] = {}
     for group in {id(visited[uid]): visited[uid] for uid in visited.keys() & rigs}.values():
         digest = digest_of(group, depsgraph)
         digests |= {uid: digest for uid in rigs if visited.get(uid) is group}
