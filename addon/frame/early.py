@@ -73,8 +73,8 @@ class Early:
         written: The armatures written ahead.
         driving: For each armature, the values of the properties that drove its settings when the
             channels last got them (see `Lookahead`).
-        followed: The lookahead and depsgraph of which these values were read last; None if Blender
-            has copied, or will copy, an armature since then.
+        followed: The lookahead and depsgraph of which these values were read last; None if they
+            had changed, or Blender has copied, or will copy, an armature since then.
         differing: For each depsgraph, the armatures that have another pose in it than in the
             original data.
     """
@@ -267,7 +267,7 @@ def _cached_pose(
 ) -> SolvedPose | None:
     """Return the pose from the cached results of a frame; None if any is missing."""
     plan, reader = runs.plan, runs.readers[uid]
-    fk, varying = reader.last, runs.played.varying.get(uid)
+    fk, varying = reader.last, runs.played.rigs[uid].varying
     if fk is None or not fk.groups or None in results:
         return None
     curves = plan.lookahead.replaced.get(uid)

@@ -117,7 +117,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     solved, was_tried = early.solved, early.plan is runs.plan and not done.has_others
     early.plan, early.solved = None, None
     # They may now show the pose of another depsgraph.
-    differing = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
+    foreign = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
     if not affected.evaluated and not released:
         return False
@@ -129,22 +129,22 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    right = _verified(affected, solved) if was_tried else set()
-    stale = done.driven.keys() & affected.evaluated.keys()
+    driven = done.driven.keys() & affected.evaluated.keys()
+    shown = _verified(affected, solved) if was_tried else set()
     replayed: set[int] = set()
     if was_tried and done.frame in runs.played.shown:
-        replayed = _replayed(affected, done.frame) - stale
-    for uid in stale:
+        replayed = _replayed(affected, done.frame) - driven
+    for uid in driven:
         runs.readers[uid].forget()
-        runs.played.followers.pop(uid, None)
+        runs.played.rigs[uid].followers = None
         early.driving[uid] = done.driven[uid]
-    wrong = affected.evaluated.keys() - right - replayed
-    if wrong and done.frame is None:
-        wrong -= affected.untouched() if done.is_undo else affected.unchanged()
-    wrong |= differing | stale
-    again = (affected.evaluated.keys() & done.redeclared) | differing
-    if wrong:
-        again |= _solved_again(affected, wrong, early.written)
+    stale = affected.evaluated.keys() - shown - replayed
+    if stale and done.frame is None:
+        stale -= affected.untouched() if done.is_undo else affected.unchanged()
+    stale |= driven | foreign
+    again = (affected.evaluated.keys() & done.redeclared) | foreign
+    if stale:
+        again |= _solved_again(affected, stale, early.written)
     # Blender evaluates armatures tagged for any view layer, and those sharing their data.
     unaffected = affected.evaluated.keys() - again if done.redeclared else set()
     if again or unaffected:
@@ -183,8 +183,8 @@ def follow_drivers(
     if plan is None:
         return changed
     lookahead = plan.lookahead
-    last, early.followed = early.followed, (lookahead, depsgraph)
-    steady = lookahead.steady if is_played and last == early.followed else ()
+    current = lookahead, depsgraph
+    steady = lookahead.steady if is_played and early.followed == current else ()
     for uid, driving in lookahead.driving.items():
         if uid in steady:
             continue
@@ -193,6 +193,7 @@ def follow_drivers(
             values += values_at(block.evaluated_get(depsgraph), paths)
         if values != early.driving.get(uid):
             changed[uid] = values
+    early.followed = None if changed else current
     animated = lookahead.switched if changed else lookahead.unsettled
     if (animated or plan.switched) and plan.has_switched(animated=animated):
         plan_of.discard(skeletons=True)
@@ -203,31 +204,32 @@ def _verified(affected: Affected, solved: SolvedScene | None) -> set[int]:
     """Return the armatures that show the pose solved ahead, from confirmed inputs."""
     evaluated, update = affected.evaluated.keys(), affected.update
     still = affected.runs.plan.lookahead.still
-    right: set[int] = set()
+    shown: set[int] = set()
     foreseen: set[int] = set()
     if solved is not None and not update.has_new_curves:
         foreseen = evaluated & solved.rigs.keys()
         if solved.snapshot.came_true(update.depsgraph, solved.worlds, solved.frames):
             # Undo may also evaluate animation.
-            right = foreseen & still if update.is_undo else foreseen
+            shown = foreseen & still if update.is_undo else foreseen
     if update.frame is not None:  # A frame change doesn't affect the inputs of these.
-        right = right | evaluated & still - foreseen
-    return {uid for uid in right if affected.is_shown(uid)}
+        shown = shown | evaluated & still - foreseen
+    return {uid for uid in shown if affected.is_shown(uid)}
 
 
-def _solved_again(affected: Affected, wrong: set[int], written: Set[int]) -> set[int]:
+def _solved_again(affected: Affected, stale: set[int], written: Set[int]) -> set[int]:
     """Solve armatures after an evaluation; return those that don't show the result.
 
     Args:
         affected: The affected armatures.
-        wrong: Those that may show a wrong pose. All that are solved with them are added.
+        stale: Those that may show a wrong pose. All that are solved with them are added.
         written: Those whose result was written ahead, so that it may be shown although it is new.
     """
-    if len(wrong) < len(affected.evaluated):
-        wrong = _solved_with(affected.runs.plan, wrong) & affected.evaluated.keys()
-    composed = _read_and_solve(affected, wrong)
-    sure = {uid for uid, is_new in composed.items() if is_new} - written
-    return sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
+    if len(stale) < len(affected.evaluated):
+        stale = _solved_with(affected.runs.plan, stale) & affected.evaluated.keys()
+    composed = _read_and_solve(affected, stale)
+    # A new result that wasn't written can't be shown.
+    ahead = {uid for uid in stale if uid in written or not composed.get(uid)}
+    return (stale - ahead) | {uid for uid in ahead if not affected.is_shown(uid)}
 
 
 def _replayed(affected: Affected, frame: float) -> set[int]:
