@@ -303,7 +303,7 @@ class Rests(NamedTuple):
 
 
 FIXED = Rests._fields.index("matrices")
-"""The number of attributes of `Rests` that only change with names of pose bones, or new relations."""
+"""How many attributes of `Rests` change only with names of pose bones, or new relations."""
 
 
 def _rests_of(armature: bpy.types.Object) -> Rests:

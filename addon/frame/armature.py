@@ -325,9 +325,9 @@ class FkReader:
         """Read everything again at the next reading."""
         self.last, self._columns = None, []
 
-    def has_pose_of(self, channels: PoseChannels) -> bool:
-        """Return whether channels hold the FK pose of the last reading."""
-        return [channels.of(group) for group in self._groups] == self._last_values
+    def has_pose_of(self, values: Sequence[bytes]) -> bool:
+        """Return whether channels, by group, hold the FK pose of the last reading."""
+        return values == self._last_values
 
     def has_settings_of(self, evaluated: Evaluated) -> bool:
         """Return whether an evaluated armature still has the settings of the last reading."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, is_there, pose_bones, session_uid
+from ..blender.access import is_edited, is_there, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels
@@ -30,7 +30,7 @@ from .replay import ShownFrame, digest_of
 from .shown import measure_shown
 from .solved_scene import SolvedScene
 from .solving import Runs, evaluated_copies
-from .write import SavedPose, on_report, write_reports
+from .write import ChannelBuffer, SavedPose, on_report, write_reports
 
 
 def update(
@@ -251,9 +251,10 @@ def _replayed(affected: Affected, frame: float) -> set[int]:
 
 def _has_same_pose(runs: Runs, uid: int) -> bool:
     """Return whether the channels have the FK pose for which a frame was composed."""
-    writer = runs.writers[uid]
-    channels = PoseChannels(pose_bones(writer.rig.object), writer.rows)
-    return runs.readers[uid].has_pose_of(channels)
+    reader = runs.readers[uid]
+    groups = reader.last.groups if reader.last is not None else ()
+    buffers = [ChannelBuffer(reader.rig, reader.rows, group, group.bones) for group in groups]
+    return reader.has_pose_of([buffer.read().tobytes() for buffer in buffers])
 
 
 def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
