@@ -96,8 +96,9 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     early.written = copied.union(
         [uid for uid, is_new in composed.items() if is_new or uid in played]
     )
-    if any([write_early(runs, uid, composed.get(uid), coming) for uid in early.written]):
-        early.followed = None
+    for uid in early.written:
+        if write_early(runs, uid, composed.get(uid), coming):
+            early.followed = None
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -183,6 +184,8 @@ def follow_drivers(
     if plan is None:
         return changed
     lookahead = plan.lookahead
+    if not (lookahead.driving or lookahead.unsettled or plan.switched):
+        return changed
     current = lookahead, depsgraph
     steady = lookahead.steady if is_played and early.followed == current else ()
     for uid, driving in lookahead.driving.items():
