@@ -143,11 +143,6 @@ class Varying(NamedTuple):
     settings: Sequence[str]
     bones: Mapping[int, Sequence[str]]
 
-    @property
-    def is_any(self) -> bool:
-        """Whether any value read at each update is animated."""
-        return self.has_pose or self.has_channels or bool(self.settings)
-
 
 class FkReader:
     """Reads an armature at each update.

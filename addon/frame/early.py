@@ -180,7 +180,10 @@ def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice
     unknown = plan.rigs.keys() - lookahead.known
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
-    rigs = lookahead.affected(coming.tagged, coming.frame is not None)
+    rigs: set[int] = set(lookahead.worth) if coming.frame is not None else set()
+    rigs = rigs.union(
+        *[lookahead.sources[name] for name in lookahead.sources.keys() & coming.tagged]
+    )
     if coming.is_undone:
         rigs = _replaced(runs)
     if not rigs:

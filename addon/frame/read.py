@@ -160,7 +160,8 @@ class SceneSnapshot(ABC):
             return current, reader.read(current, channels, is_touched, is_touched and has_settings)
         rig = played.rigs[uid]
         varying = rig.varying
-        if varying is not None and not varying.is_any and reader.last is not None:
+        is_any = varying is None or varying.has_pose or varying.has_channels or varying.settings
+        if not is_any and reader.last is not None:
             return current, reader.last
         varying = varying or reader.varying(uid in self.plan.lookahead.known)
         fk = reader.read_played(current, self._fk_channels(current, reader), varying)

@@ -78,7 +78,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     if coming.is_undone:
         copied = {*plan.rigs}
     elif coming.tagged:
-        copied = plan.copied_with(coming.tagged)
+        copied = {uid for name in plan.copied.keys() & coming.tagged for uid in plan.copied[name]}
         if copied:
             early.note_differing(coming, copied)
         if coming.tagged & plan.read.keys() and not plan.has_same_names(coming.tagged):

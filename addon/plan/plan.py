@@ -315,11 +315,6 @@ class Lookahead:
     is_early: bool = False
     is_timed: bool = False
 
-    def affected(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
-        """Return the armatures to solve ahead for tagged data-blocks (by name) or a new frame."""
-        rigs: set[int] = set(self.worth) if is_frame_change else set()
-        return rigs.union(*[self.sources[name] for name in tagged if name in self.sources])
-
     def without_settled(
         self, rig: Skeleton, paths: Mapping[int, Sequence[str]]
     ) -> dict[int, list[str]]:
@@ -456,10 +451,6 @@ class Plan:
         """Return the units solved after a unit of their armature that pose any of some bones."""
         others = [u for u in self.units_of[unit.rig.uid] if unit in self.needs.get(u, ())]
         return [other for other in others if not {*bones}.isdisjoint(other.bones)]
-
-    def copied_with(self, tagged: Set[str]) -> set[int]:
-        """Return the armatures that Blender copies for tagged data-blocks, by name."""
-        return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
 
     def has_same_names(self, tagged: Set[str]) -> bool:
         """Return whether the names of all bones are unchanged.
