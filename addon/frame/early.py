@@ -291,7 +291,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> bool:
+def write_early(runs: Runs, early: Early, uid: int, is_new: bool | None, coming: Coming) -> None:
     """Write those composed values of an armature that its animation won't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -299,13 +299,11 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> bo
 
     Args:
         runs: The session's runs.
+        early: Notes that Blender will copy the armature, if it will.
         uid: The armature.
         is_new: Whether the values differ from those composed before; None if none were composed
             for this evaluation.
         coming: The coming evaluation.
-
-    Returns:
-        Whether Blender may have to copy the armature.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
@@ -322,7 +320,8 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> bo
     else:
         fk = None if muted is None else reader.last
         to_copy = written.write_ahead(writer, (), curves, muted, fk, copy)
+    if to_copy:
+        early.followed = None
     # A new depsgraph copies everything. The next undo reads tagged data again.
     if to_copy and is_new and coming.graphs is not None:
         writer.rig.object.update_tag(refresh={"OBJECT"})
-    return to_copy

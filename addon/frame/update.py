@@ -97,8 +97,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         [uid for uid, is_new in composed.items() if is_new or uid in played]
     )
     for uid in early.written:
-        if write_early(runs, uid, composed.get(uid), coming):
-            early.followed = None
+        write_early(runs, early, uid, composed.get(uid), coming)
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
