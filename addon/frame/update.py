@@ -187,11 +187,9 @@ def follow_drivers(
         return changed
     current = lookahead, depsgraph
     steady = lookahead.steady if is_played and early.followed == current else ()
-    for uid, driving in lookahead.driving.items():
-        if uid in steady:
-            continue
+    for uid in lookahead.driving.keys() - steady:
         values: list[object] = []
-        for block, paths in driving.items():
+        for block, paths in lookahead.driving[uid].items():
             values += values_at(block.evaluated_get(depsgraph), paths)
         if values != early.driving.get(uid):
             changed[uid] = values
