@@ -64,7 +64,7 @@ class TreeInput(NamedTuple):
 
     Attributes:
         parent: The frame of the first bone's parent, in armature space.
-        channels: `FkPose.bits_of` the bones, and for a layer `SolvedPose.beneath` too.
+        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         chains: The inputs of each chain; None if it isn't solved.
         refused: The report of each chain that isn't solved.
         start: The pose to solve from instead of the FK pose, if the tree is continuous.
@@ -284,12 +284,12 @@ class TreeUnit(Unit):
             report = inputs.refused[index]
             raise ProblemError((report and report.message) or OFF)
         outcome = self._posture(scene.poses[self.plan.rig.uid], inputs).outcomes[index]
-        if outcome is None or outcome.given is None or outcome.posture is None:
+        if outcome is None or outcome.fk_chain is None or outcome.posture is None:
             raise ProblemError(
                 "Other constraints share all its bones, so none is free to bend: increase Chain "
                 "Length"
             )
-        return outcome.given, outcome.posture, solve_input.world
+        return outcome.fk_chain, outcome.posture, solve_input.world
 
 
 def _member_input(
@@ -389,7 +389,7 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, s
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain from each of its bones on."""
+    """Return the rest bends of the parts of a chain that begin at each of its bones."""
     rig, bones = chain.rig, chain.bones
     starts = range(len(bones))
     if not chain.has_hand:

@@ -49,8 +49,8 @@ def half_turn(chord: float) -> float:
     """Return half the angle of an arc of length 1 whose ends are ``chord`` apart.
 
     The chord is nearly linear in the square of the angle. This uses two terms of the inverse series
-    and one step of Newton's method, which are accurate to 1.5 % for a ring, and to 0.2 % for chords
-    from 0.3 on.
+    and one step of Newton's method. The error is at most 1.5 % for a ring, and 0.2 % for chords of
+    at least 0.3.
     """
     square = 6.0 * max(0.0, 1.0 - chord)
     square += 0.05 * square * square

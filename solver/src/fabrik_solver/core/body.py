@@ -170,11 +170,12 @@ class MemberOutcome:
         state: See `Posture`.
         iterations_used: Iterations for the body, and for the chain's unshared bones.
         tip: Final position of the tip in armature space.
-        given: The chain's unshared bones in their FK pose, on the solved body; None if not solved.
+        fk_chain: The chain's unshared bones in their FK pose, on the solved body; None if not
+            solved.
         posture: Their solved posture; None if not solved.
     """
 
-    __slots__ = ("given", "iterations_used", "posture", "state", "tip")
+    __slots__ = ("fk_chain", "iterations_used", "posture", "state", "tip")
 
     def __init__(
         self, state: State, iterations_used: int, chain: ChainInput | None, posture: Posture | None
@@ -182,7 +183,7 @@ class MemberOutcome:
         self.state: State = state
         self.iterations_used = iterations_used
         self.tip = ORIGIN
-        self.given = chain
+        self.fk_chain = chain
         self.posture = posture
 
 
@@ -225,7 +226,7 @@ class BodyInput:
         limits: The joint limit of each bone.
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
         start: The rotations to start from, and the first bone's location channel; None starts from
-            the FK pose. With a start, only the nearest pose is searched for.
+            the FK pose. With a start, the solver only looks for the nearest pose.
         slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`). If
             empty, it may be anywhere.
     """
@@ -339,7 +340,13 @@ class BodyInput:
         return chain if self.start is None else chain.started([self.start[0][i] for i in own_bones])
 
     def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
-        """Return a body of only some chains and bones; ``frame`` is their parent's frame."""
+        """Return a body of some of the chains and bones.
+
+        Args:
+            indices: The indices of its bones, parents first.
+            numbers: The indices of its chains.
+            frame: The frame of the first bone's parent.
+        """
         new = {i: index for index, i in enumerate(indices)}
         members = [
             Member([new[i] for i in m.bones], m.tip, m.rest_bends, m.limb_bends, m.has_hand)
@@ -453,7 +460,7 @@ def _pose_own_again(
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
     """Pose the body by some of its chains, at full influence.
 
-    Without the other chains, they may split into groups that don't share bones. Each group is
+    Without the other chains, these may split into groups that don't share bones. Each group is
     solved together, after the group that carries it.
     """
     posture = body.fk()
@@ -616,7 +623,7 @@ def _landed(
         linkage, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
     )
     pairs = zip(linkage.channels(), constrained, strict=True)
-    posture.rotations = [quat_compatible(rotation, bone.given) for rotation, bone in pairs]
+    posture.rotations = [quat_compatible(rotation, bone.fk_rotation) for rotation, bone in pairs]
     posture.location = _moved(body, linkage.root)
     return posture, steps
 

@@ -121,7 +121,7 @@ class Chain:
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
-        """Return the bend direction.
+        """Return the bend direction, and how much of the input pose to keep.
 
         A nearly straight limb bends to its preferred side even if it is posed slightly backward or
         sideways.
@@ -147,7 +147,7 @@ class Chain:
         return bending
 
     def forward(self) -> Vec:
-        """Return the unit bend direction of the straight chain."""
+        """Return the unit direction in which the chain bends when it is straight."""
         return side_of((None if self.bend is None else in_space(self.bend),), self.axis)
 
     @property

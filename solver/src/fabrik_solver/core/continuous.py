@@ -6,7 +6,7 @@ changes. Here each frame has several candidates: the pose solved from the FK pos
 tracks. Tracks continue from frame to frame in both directions, each pose solved from the previous
 one. Dynamic programming finds the shortest path through the candidates (A. Viterbi, “Error bounds
 for convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
-Theory 13, 1967). Where the path still jumps, further tracks start on both sides.
+Theory 13, 1967). Where the path still jumps, further tracks start on both sides of the jump.
 """
 
 from collections.abc import Sequence

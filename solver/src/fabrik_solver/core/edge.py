@@ -19,7 +19,7 @@ def complete(
 
     Toward the edge, where the chain is straight or folded, the number of iterations grows without
     bound. With any fixed number, the chain would snap straight there. `close` does the rest; for
-    continuity, it is blended in between `EDGE` and half of it.
+    continuity, this is blended in from `EDGE` to half of `EDGE`.
     """
     distance = length(target)
     margin = outer - distance

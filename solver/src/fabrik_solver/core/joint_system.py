@@ -173,7 +173,11 @@ class JointSystem:
         return self._rotations[index]
 
     def hold(self, step: list[Vec], least: float) -> bool:
-        """Lock the axes that a step moves past a wall by more than ``least``; True if any."""
+        """Lock each axis that a step moves past a wall by more than ``least``.
+
+        Returns:
+            Whether any axis was locked.
+        """
         is_any = False
         for index, walls in enumerate(self.walls):
             if walls == 0:

@@ -5,11 +5,12 @@ spring's force is limited, and a stricter rank is stronger than all lower ranks 
 stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
 start of the drag, with weak springs that grow.
 
-It uses Newton's method. Besides the stiffness of a spring, its force predicted by the previous step
-counts, because tension keeps a straight leg straight. Each step is corrected for curvature. It is
-lengthened if the energy falls as steeply at its end as at its start. Limits that a step would leave
-constrain it. Their boundaries (walls) are curved, so the force that presses a joint against a wall
-also resists motion along the wall. A step that gains nothing ends where it meets the next wall.
+It uses Newton's method. It uses the stiffness of a spring, and the force that the previous step
+predicted, because tension keeps a straight leg straight. Each step is corrected for curvature. It
+is lengthened if the energy falls as steeply at its end as at its start. Limits that a step would
+leave constrain it. Their boundaries (walls) are curved, so the force that presses a joint against a
+wall also resists motion along the wall. A step that gains nothing ends where it meets the next
+wall.
 """
 
 from collections.abc import Sequence
@@ -311,7 +312,7 @@ class Search:
     ) -> tuple[Placement, float]:
         """Return a pose with less energy along a step, otherwise the first pose, and its energy.
 
-        ``slope`` is how much energy the whole step would gain if it kept falling as at the pose.
+        ``slope`` is how far the energy would fall over the whole step at its initial rate.
         """
         best, lowest = pose, start
         self._foresee(pose, step, 1.0)
@@ -577,7 +578,7 @@ class Search:
         gradient: list[Vec],
         grown: list[Three],
     ) -> None:
-        """Add a joint's resistance to changes of its strain by the axes of another joint."""
+        """Add a joint's resistance to the strain in it that another joint's rotation causes."""
         system, body = self._system, self.body
         stiffness = body.stiffness[joint]
         strain = body.strain_of(pose, joint, quat_log(pose.turns[joint]))

@@ -198,7 +198,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
 def swing_along(
     chain: ChainInput, joints: Sequence[Vec]
 ) -> tuple[list[float], Vec, tuple[float, ...]]:
-    """Point each bone, from the root on, in the direction from its joint to the next.
+    """Point each bone, root first, in the direction from its joint to the next.
 
     Args:
         chain: The bones and their FK pose.

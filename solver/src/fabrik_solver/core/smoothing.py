@@ -85,7 +85,7 @@ def _blend(
 def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     """Reduce the largest second differences, as far as targets and limits allow.
 
-    Each pose is solved again from (−a + 4b + 4d − e) / 6 of its neighbors, which minimizes the
+    Each pose is solved again from (−a + 4b + 4d − e) / 6 of its neighbors. This minimizes the
     squares of the second differences. The result is accepted if the differences shrink.
     """
     count = len(path)

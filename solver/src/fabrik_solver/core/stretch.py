@@ -127,7 +127,7 @@ def _stretched(
         tolerance: See `pose_chain`.
         stretch: How far the bones may stretch.
     """
-    wanted = _lack(plain, chain, goal, tolerance)
+    wanted = _distance_ratio(plain, chain, goal, tolerance)
     if wanted <= 1.0 or stretch.most == 1.0:
         return plain
     frames = chain_frames(chain, rotations_of(plain.numbers))
@@ -152,7 +152,7 @@ def _stretched(
             longer = chain.with_scales(scales)
             posture = limited(posture, longer, tolerance)
             # With larger bones, limits may cause a different error.
-            wanted = max(wanted, size * _lack(posture, longer, goal, tolerance))
+            wanted = max(wanted, size * _distance_ratio(posture, longer, goal, tolerance))
         following, size_then = _next((factor, size), previous, wanted, stretch.most)
         is_as_expected = max(gap / fk_size, abs(size - expected)) <= EXACT * size
         if following == factor and is_as_expected:
@@ -172,11 +172,11 @@ def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec,
     return Posture(posture.numbers, posture.tip, state, goal, posture.solution, scales)
 
 
-def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> float:
+def _distance_ratio(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> float:
     """Return the ratio of the target's distance to the tip's, or 1 if the tip reached it.
 
     It is also 1 if limits keep the tip to the side and stretching wouldn't bring it closer. With
-    limits, a solved chain is only near its target. For continuity, the lack is blended in up to
+    limits, a solved chain is only near its target. For continuity, the ratio is blended in up to
     twice the tolerance.
     """
     size = posture.solution.chain.scale

@@ -155,7 +155,7 @@ def _plain(
     solver = fitting(solver, len(chain.links))
     posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
-        posture.numbers.extend(hand.given)
+        posture.numbers.extend(hand.fk_rotation)
         posture.scales = _with_hand(posture.scales, hand)
     return posture
 
@@ -176,7 +176,7 @@ def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
     parent_axes = chain_frames(limb, limb.rotations)[-1][0]
     inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     ahead, up = _own_axes(hand, post_scale)
-    turned = mat_product(inherited, quat_matrix(hand.given))
+    turned = mat_product(inherited, quat_matrix(hand.fk_rotation))
     return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
 
 
@@ -293,7 +293,7 @@ def _posture(
     orientation_error: float,
 ) -> Posture:
     """Return a posture with other rotations, and the resulting state."""
-    fk_rotations = [*limb.rotations, hand.given]
+    fk_rotations = [*limb.rotations, hand.fk_rotation]
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
         numbers.extend(quat_compatible(rotation, fk_rotations[i]))
@@ -341,7 +341,7 @@ def oriented(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> tuple[Quat, 
         The rotation, and the orientation error in radians.
     """
     wanted = _wanted(hand, parent_axes, tip)
-    rotation = slerp(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
+    rotation = slerp(hand.fk_rotation, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
     rotation = hand.held(rotation, parent_axes)
     return rotation, quat_angle(rotation, wanted)
 
@@ -353,7 +353,7 @@ def _wanted(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> Quat:
     """
     inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     axes = _own_axes(hand, post_scale)
-    return facing(inherited, axes, (tip.ahead, tip.up)) or hand.given
+    return facing(inherited, axes, (tip.ahead, tip.up)) or hand.fk_rotation
 
 
 def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:

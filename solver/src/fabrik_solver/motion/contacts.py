@@ -60,8 +60,9 @@ class Thresholds(NamedTuple):
     """The thresholds of a contact that the user may set.
 
     Attributes:
-        speed: In meters per second; 0 for the published ones.
-        height: Above the lowest position in the clip, in meters; 0 for the published ones.
+        speed: The maximum speed, in meters per second; 0 uses the published threshold.
+        height: The maximum height above the lowest position in the clip, in meters; 0 uses the
+            published threshold.
         shortest: The minimum number of frames from a contact's first frame to its last.
     """
 
@@ -176,9 +177,9 @@ def strikes_and_offs(
 ) -> list[tuple[int, int]]:
     """Return the frames of heel strike and toe-off of contacts.
 
-    A foot lands on the back of its heel and leaves from the tip of its toes. It turns about these
-    while the joints above heel and ball are fast. A swinging foot turns about a point more than a
-    foot's length away.
+    A foot lands on the back of its heel and leaves from the tip of its toes. It pivots about these
+    points while the joints above heel and ball move fast. A swinging foot turns about a point more
+    than a foot's length away.
 
     Args:
         contacts: The contacts.
@@ -232,8 +233,8 @@ def _standing(
 ) -> list[bool]:
     """Return for each frame whether a point is in contact.
 
-    A contact in which the point creeps is split. A remainder at its start or end that is too short
-    for a contact joins the first or last part, because the foot lands or rolls off there.
+    A contact in which the point creeps is split. A remainder at its start or end may be too short
+    for a contact. It joins the first or last part, because the foot lands or rolls off there.
     """
     slow = hurry * limit
     least = round(WINDOW * rate / hurry)
@@ -285,10 +286,10 @@ def _low(
 def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
     """Return the height of the clip's floor at each frame, above the floor's lowest height.
 
-    The floor of a capture drifts along the way, because the captured volume isn't level. The floor
-    is as low as the lower of heel and ball gets between two swings. From one stance to the next, it
-    drifts less than twice `BALL_HEIGHT`: once for each step of a stride. A larger change is a step
-    on the ground, or a cut.
+    The floor of a capture drifts as the character moves, because the captured volume isn't level.
+    The floor is as low as the lower of heel and ball gets between two swings. From one stance to
+    the next, it drifts less than twice `BALL_HEIGHT`: once for each step of a stride. A larger
+    change is a step on the ground, or a cut.
 
     Args:
         heel: The heel's trajectory.

@@ -62,8 +62,8 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
 def unbent(bent: Quat, most_bend: float) -> tuple[float, Quat]:
     """Return the roll that bends the toes as far as in a pose, and the rest of their rotation.
 
-    `toes_of` restores the pose, so any pose of a foot and its toes has a roll. The roll takes only
-    what the ball may bend, so a foot on flat toes stays flat.
+    `toes_of` restores the pose, so any pose of a foot and its toes has a roll. The roll takes the
+    bend only up to ``most_bend``, so a foot on flat toes stays flat.
 
     Args:
         bent: The rotation of the toes from their neutral pose, in the axes of the sole.

@@ -52,7 +52,7 @@ are halved, and a stride has two steps."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
-    """Return whether a face is flat enough to stand on."""
+    """Return whether a face is flat enough to stand on, from its normal and the up direction."""
     return dot(normal, up) > STEEPEST
 
 

@@ -50,7 +50,7 @@ def fitted_to_joints(
     """
     numbers, tip, lengths = swing_along(chain, joints)
     if chain.hand is not None and chain.limb is None:
-        numbers.extend(chain.hand.given)  # The hand isn't in `joints`.
+        numbers.extend(chain.hand.fk_rotation)  # The hand isn't in `joints`.
     x, y, z = joints[-1] if target is None else target
     goal = Goal((x, y, z))
     residual = dist(tip, goal.target)

@@ -105,7 +105,7 @@ class PosedBone:
     """A posed bone of a chain, computed from the root on, in armature space.
 
     Attributes:
-        given: Its local rotation in the FK pose.
+        fk_rotation: Its local rotation in the FK pose.
         scale: Its scale along the rotated axes.
         arm: The next bone's head, or the bone's tail, in the bone's local space.
         inherited: The axes in which its rotation acts.
@@ -120,7 +120,7 @@ class PosedBone:
         """Set up bone ``i`` in the FK pose, with the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
         self.inherited, post_scale = inherited_axes(link.bone, parent)
-        self.given = self.rotation = link.rotation
+        self.fk_rotation = self.rotation = link.rotation
         self.scale = times(link.scale, post_scale)
         self.arm = link.arm
         self.head = head
@@ -224,11 +224,11 @@ def pose_look(
         is_limited = bool(chain.constrained) or look.limit < UNLIMITED
         state = "LIMITED" if is_limited and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
-        bones = _posed(chain, [slerp(bone.given, bone.rotation, influence) for bone in bones])
+        bones = _posed(chain, [slerp(bone.fk_rotation, bone.rotation, influence) for bone in bones])
         tip, _ = _gaze_point(bones[-1], gaze, target)
     numbers: list[float] = []
     for bone in bones:
-        numbers.extend(quat_compatible(bone.rotation, bone.given))
+        numbers.extend(quat_compatible(bone.rotation, bone.fk_rotation))
     residual = length(sub(tip, target))
     placed = Placed(chain, [chain.root, *[bone.tail for bone in bones]], residual)
     return Posture(numbers, tip, state, goal, placed, orientation_error=missed)
@@ -433,7 +433,7 @@ def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
     bones: list[PosedBone] = []
     for i in range(len(chain.links)):
         bone = PosedBone(chain, i, axes, head)
-        bone.turn(rotations[i] if rotations else bone.given)
+        bone.turn(rotations[i] if rotations else bone.fk_rotation)
         bones.append(bone)
         axes, head = bone.axes, bone.tail
     return bones

@@ -57,7 +57,7 @@ class Obstacle:
 
         Args:
             previous: The position of the previous joint.
-            size: The length of the bone between them, which stays.
+            size: The length of the bone between them, which doesn't change.
             position: The position to correct.
         """
         raise NotImplementedError

@@ -204,7 +204,7 @@ def cleared(
 
 
 def penetration(tail: Vec, radius: float, colliders: Sequence[Collider]) -> float:
-    """Return how deep a tail is in the colliders at most; 0 if it is free."""
+    """Return the greatest depth of a tail in the colliders; 0 if it is free."""
     deepest = 0.0
     for collider in colliders:
         deepest = max(deepest, -collider.gap(tail, radius)[0])

@@ -165,8 +165,8 @@ def simulate_on(
 def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
     """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
 
-    A jump is a step longer than the steps on both sides and the strand together: neither its speed
-    nor its size explains it. Steps are those of the strand's two ends.
+    A jump is a step that is longer than both neighboring steps and the strand together. Neither the
+    strand's speed nor its size explains such a step. Steps are those of the strand's two ends.
     """
     steps = [0.0]
     for a, b in pairwise(shown):

@@ -4,9 +4,9 @@ The input is the feet relative to a root that stays in place, as in an in-place 
 from sample to sample, the root translates and rotates over level ground. All steps are a single
 linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
 contact, plus the squared changes of the root's velocity. While a foot is in contact, the changes of
-velocity are negligible. In a flight phase, only they apply, and interpolate the velocity. In a
-loop, the last step is adjacent to the first. Iterative reweighting refines the weights, so that a
-foot that swings low has little weight.
+velocity are negligible. In a flight phase, only these changes count, so the velocity is
+interpolated. In a loop, the last step is adjacent to the first. Iterative reweighting refines the
+weights, so that a foot that swings low has little weight.
 
 This finds only a local minimum. The iteration starts from the contact weights. If the feet mostly
 stand as animated, it also starts from a root that stays in place. If both fit about equally well,
@@ -126,8 +126,8 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
     Args:
         steps: The feet.
         is_loop: Whether the last sample is followed by the first.
-        use_turn: Whether the root may rotate. It only does if the clip clearly turns, even if it
-            turns back.
+        use_turn: Whether the root may rotate. It only rotates if the clip clearly turns, even if
+            the clip turns back later.
     """
     weights = _weights(steps)
     straight = _path(steps, _rates(steps, weights, is_loop, False))

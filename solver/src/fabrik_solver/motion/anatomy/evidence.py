@@ -74,7 +74,7 @@ class Beside(NamedTuple):
 
 
 def always(_pair: Pair) -> float:
-    """Return 1 for any pair: the evidence for a kind before any other test."""
+    """Return 1 for any pair: the weight of the row is then the evidence before any other test."""
     return 1.0
 
 
@@ -151,7 +151,7 @@ def has_fingers(pair: Pair) -> float:
 
 
 def begins_behind(pair: Pair) -> float:
-    """Return 1 if a pair begins behind others of the same bone, like wings and capes."""
+    """Return 1 if a pair begins behind others on the same bone, like wings and capes."""
     start, figure = pair.lower.heads[0], pair.figure
     ways = [
         dot(sub(other.lower.heads[0], start), figure.front)
@@ -217,7 +217,7 @@ def are_on_one_bone(a: Pair, b: Pair) -> float:
 
 
 def are_upright(a: Pair, b: Pair) -> float:
-    """Return 1 if the trunk is upright: of two pairs, one is then wings instead of arms."""
+    """Return 1 if the trunk is upright: one of the two pairs is then wings, not arms."""
     return float(not stand(a.lower, b.lower))
 
 

@@ -89,7 +89,7 @@ class Names:
         twists: The twist bones, see `only_twists`.
         depths: How far down a limb each bone leads, by its name or the names below it. 1 is the
             upper bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored.
-            Bones named as something other than a limb carry none.
+            A bone named as something other than a limb has 0.
     """
 
     def __init__(self, bones: Sequence[RestBone], is_mirrored: bool = False) -> None:
@@ -217,10 +217,11 @@ class Figure:
             self.front = cross(self.left, UP)
 
     def line(self, start: int) -> list[int]:
-        """Return the main chain of descendants of a bone, including it.
+        """Return a bone, and the main chain of its descendants.
 
         At a branch, names show how the limb continues, because a forearm may carry a shield.
-        Without names it follows the branch with a twin on the other side, otherwise the longest.
+        Without names, the limb continues in the branch that has a twin on the other side, otherwise
+        in the longest branch.
         """
         path = [start]
         while path[-1] in self._next:

@@ -72,7 +72,7 @@ def best_labels(pairs: Sequence[Pair]) -> Labels:
     """Return the labels with the most evidence; all empty if nothing indicates a limb.
 
     The search starts from the best label of each pair alone, and from no labels. A face may have
-    hundreds of pairs, which are too many to try all labels.
+    hundreds of pairs, too many to try every combination.
     """
     meet(pairs)
     labelling = _Labelling(pairs)

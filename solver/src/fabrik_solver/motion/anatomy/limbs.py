@@ -60,7 +60,10 @@ class Limb(NamedTuple):
 
 
 def limbs_of(figure: Figure) -> list[Limb]:
-    """Return the arms and legs, which occur in pairs."""
+    """Return the arms and legs, in pairs.
+
+    A limb is only recognized if there is one like it on the other side.
+    """
     pairs = candidates(figure)
     kinds = best_labels(pairs).kinds
     labelled = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]

@@ -112,7 +112,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
 
 def better_than(anatomy: Anatomy) -> float:
-    """Return the confidence that a better pose must exceed: that of a pose plus 1 − `SURE`."""
+    """Return the confidence that a better pose must exceed: that of an anatomy plus 1 − `SURE`."""
     return anatomy.sureness + 1.0 - SURE
 
 
@@ -204,7 +204,7 @@ def _faces_backward(figure: Figure, limbs: Sequence[Limb]) -> bool:
 
 
 def _from_legs(figure: Figure, legs: Sequence[Limb]) -> Vec:
-    """Return the vector from the middle of the hips to the head named as one; otherwise zero."""
+    """Return the vector from the middle of the hips to the bone named as the head, or zero."""
     head = _called_head(figure)
     if head < 0 or not legs:
         return ORIGIN
@@ -265,7 +265,7 @@ def _down(figure: Figure, leg: Limb) -> float:
 
 
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
-    """Return the head: the first bone named as one, otherwise the end of the trunk beyond the arms.
+    """Return the head: the first bone named as such, or else the end of the trunk beyond the arms.
 
     Bones at or next to that bone's head belong to the face. So do two bones without children. Limbs
     on the face, such as brows and temples, aren't arms.
@@ -295,7 +295,7 @@ def _called_head(figure: Figure) -> int:
 
 
 def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
-    """Return whether a bone carries a face: children that end at it, or are aside or near it."""
+    """Return whether a bone carries a face: children that end at it, beside it or near it."""
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = ASIDE * figure.height
