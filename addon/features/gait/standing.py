@@ -27,7 +27,7 @@ class Stand(NamedTuple):
 
     Attributes:
         matrices: The standing matrices of body and legs by bone name, replacing the rest pose.
-        shown: The animated matrices of the legs and feet, all bones included.
+        shown: The animated matrices of all bones of the legs and feet.
         offsets: The horizontal offset from each foot to its average position on the ground. In a
             single frame a foot may be ahead of the hips or behind them.
     """
