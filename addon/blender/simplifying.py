@@ -65,10 +65,10 @@ def with_halves(column: Numbers) -> Numbers:
 
 
 def fitted(samples: Numbers, tolerances: Numbers, first: int, last: int) -> tuple[Numbers, Numbers]:
-    """Return the cubic Hermite curve between two samples that is nearest to those in between.
+    """Return the cubic Hermite curve between two samples that best fits the samples in between.
 
-    It has their values at both ends. Its slopes are those of least squares, in which noise averages
-    out (Schneider 1990, "An Algorithm for Automatically Fitting Digitized Curves").
+    It passes through both end samples. Its slopes are fitted by least squares, which averages out
+    noise (Schneider 1990, "An Algorithm for Automatically Fitting Digitized Curves").
 
     Args:
         samples: Samples × components.
@@ -98,7 +98,8 @@ def knots(
 ) -> list[int]:
     """Return the frames that need keys.
 
-    The curve is split at its largest error until that is within the tolerance, or no frame is left.
+    The curve is split at its largest error until all errors are within the tolerance, or no frame
+    is left.
 
     Args:
         key_frames: The frames that may have keys, ascending. The first and the last always do.

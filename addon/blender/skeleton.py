@@ -153,7 +153,7 @@ class Skeleton:
 
         Raises:
             KeyError: If one of a few bones is missing.
-            IndexError: If one of many is.
+            IndexError: If one of many bones is missing.
         """
         column = self._columns.get((channel, rows))
         if column is None:

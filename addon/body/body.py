@@ -186,7 +186,10 @@ class Body:
         return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
 
     def limb_ending(self, bone: str) -> Limb | None:
-        """Return the limb that ends in a bone: its hand or foot, or the bone on which it stands."""
+        """Return the limb that ends in a bone, or None.
+
+        The bone is its hand or foot, or the bone on which it stands.
+        """
         return next((limb for limb in self.ended_limbs if limb.end == bone), None)
 
     @property
@@ -245,8 +248,8 @@ class Body:
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
-        named as a root, lies on the floor, or carries something else on the floor, such as foot
-        controls.
+        named as one or lies on the floor. So does a bone that carries something else on the floor,
+        such as foot controls.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -292,7 +295,7 @@ class Body:
 
     @property
     def up(self) -> Vector:
-        """The direction up, in armature space."""
+        """The up direction, in armature space."""
         return self.turn @ Vector(UP)
 
     @property

@@ -117,7 +117,7 @@ def flexion_of(
 
 
 def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
-    """Return how the joint after a bone flexes, in the rest space of that bone.
+    """Return how the joint after a bone flexes, in the rest space of that bone; None if unknown.
 
     At the start of a limb, this is the plane in which the limb bends. At its end, it is that of the
     bone's own joint.
@@ -306,7 +306,7 @@ class _Joint:
         return [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
 
     def _clip_of_twin(self) -> _Clip | None:
-        """Return how the joint on the other side moves, mirrored to this side."""
+        """Return how the joint on the other side moves, mirrored to this side; None if unknown."""
         twin = self._twin
         clip = _clip_of(twin) if twin is not None else None
         if twin is None or clip is None:

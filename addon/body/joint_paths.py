@@ -42,8 +42,8 @@ class JointPaths:
     ) -> Iterator[tuple[bpy.types.Bone, float, Vector]]:
         """Yield the bones whose head is at the end of a limb's last bone.
 
-        Each comes with its distance from there in the clip, as a fraction of the end's motion, and
-        its joint in the last bone's rest space.
+        Each comes with its distance from that end in the clip, as a fraction of the end's motion.
+        The third value is its joint in the last bone's rest space.
 
         Args:
             last: The last bone.

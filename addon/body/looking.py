@@ -46,8 +46,8 @@ def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Bo
     """Recognize the body of an armature, from its rest pose and the object's orientation.
 
     If the rest pose doesn't stand, as in many captures, frames of its animation are examined too.
-    Up is as for `standing_body`. If no pose stands, for example because the body lies down, the
-    axes of `LYING` are tried.
+    The up axis is chosen as in `standing_body`. If no pose stands, for example because the body
+    lies down, the axes of `LYING` are tried.
 
     Args:
         armature: The armature.
@@ -127,7 +127,8 @@ RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each body, if there are several in an armature.
 
-    There are several if sibling bones each carry a whole body. Their parents belong to neither.
+    There are several if sibling bones each carry a whole body. The parents of these siblings belong
+    to none of the bodies.
     """
     up = _up_axis(armature)
     tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
@@ -208,7 +209,7 @@ def standing_body(armature: bpy.types.Object) -> Body:
 def _looked_at(
     armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
 ) -> Body:
-    """Return a body as `_look` recognizes it; `clip` is the caller's."""
+    """Return a body as `_look` recognizes it, with the caller's `clip`."""
     look = partial(_look, armature, axes, top)
     body: Body = _remembered(armature, (tuple(axes), top), look, clip)
     return body

@@ -98,7 +98,7 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
 def _rest_side(
     rest_pose: RestPose, chain: Sequence[int], tip_bone: int, flexion: Sequence[Vector | None]
 ) -> RestBend | None:
-    """Return `bend_side` from the rest pose and the stored axes of all bones but the first."""
+    """Return a chain's bend direction at rest, for the stored axes of all bones but the first."""
     matrices = [rest_pose.matrix(bone) for bone in (*chain, *([tip_bone] if tip_bone >= 0 else ()))]
     joints = [matrix.translation for matrix in matrices]
     if tip_bone < 0:
@@ -163,7 +163,7 @@ def _folds(axes: Sequence[Vector | None]) -> list[int]:
 
 
 def _axis_of(first: Vector, second: Vector, stored: Vector | None) -> Vector | None:
-    """Return the unit axis of the joint between two bones: stored, or from its bend at rest."""
+    """Return the unit axis of the joint between two bones: stored, or else that of its bend."""
     if stored is not None:
         return stored.normalized()
     is_bent = first.dot(second) < cos(SLIGHT) * first.length * second.length

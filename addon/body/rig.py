@@ -32,7 +32,7 @@ class PlainRig:
         ]
 
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
-        """Return a limb, whose hand or foot may be loose."""
+        """Return a limb, whose hand or foot may be loose; never None."""
         hand = body.names[limb.end] if limb.end >= 0 else ""
         loose, bones = body.loose.get(hand), tuple(body.names[i] for i in limb.bones)
         return Limb(bones, "" if loose else hand, limb.kind, loose=loose)

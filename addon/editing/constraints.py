@@ -306,7 +306,7 @@ def is_on(chain: ChainPlan) -> bool:
 
 
 def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
-    """Return the indices of the constraints that pose any of the bones, or end at any."""
+    """Return the indices of the constraints that pose any of the bones, or end at one."""
     return sorted(
         chain.item
         for chain in chains_in(armature)

@@ -53,7 +53,7 @@ def refuse_unlayered(ob: bpy.types.Object) -> None:
 def add_layer(ob: bpy.types.Object) -> None:
     """Push an object's action down, and add an empty offset layer above it to key into.
 
-    `refuse_unlayered` has accepted the object, and it has an action.
+    The object must have an action, and `refuse_unlayered` must have accepted it.
     """
     data: Any = ob.animation_data
     action, slot = data.action, getattr(data, "action_slot_handle", 0)

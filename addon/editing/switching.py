@@ -240,9 +240,9 @@ def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dic
 def snap_ik_controls(armature: bpy.types.Object) -> None:
     """Move a rig's own controls for IK so that limbs now in FK keep their pose in IK.
 
-    Each moves with its original bone as in the rest pose. Then it moves by the remaining error of
-    that bone in IK, because a knee's control turns about one axis only, and some controls carry
-    others.
+    Each control first moves with its original bone, as in the rest pose. It then moves by the
+    remaining error of that bone in IK. This is needed because a knee's control turns about one axis
+    only, and some controls carry others.
     """
     bones: Any = pose_bones(armature)
     limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
