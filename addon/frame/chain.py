@@ -65,8 +65,8 @@ class FkState(NamedTuple):
     """All inputs of a chain's FK pose besides its parent, compared bit for bit.
 
     Attributes:
-        channels: `FkPose.bits_of` its bones and its tip bone.
-        beneath: `SolvedPose.beneath` of its bones, for a layer.
+        channels: The result of `FkPose.bits_of` for its bones and its tip bone.
+        beneath: The result of `SolvedPose.beneath` for its bones, for a layer.
         joints: The native IK settings of the bones that use them as joint limits.
         bias: The constraint's Bias.
     """
@@ -354,7 +354,7 @@ class ChainUnit(Unit):
     def has_length(self, inputs: SolveInput) -> bool:
         """Return whether the chain is known to have a length, without reading its bones.
 
-        That holds if it had one when last read and only its parent has moved since.
+        It is known if the chain had a length when last read, and only its parent has moved since.
         """
         last, parent = self._given, inputs.parent
         if last is None or last.parent == parent:
@@ -441,7 +441,7 @@ class MovedChain(ChainUnit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return the chain's report after a layer has posed some of its bones, or bones above."""
+        """Return the chain's report after a layer has posed some of its bones or their parents."""
         plan, measure, last = self.plan, self._motion.measure, self.last
         if self._motion.places_tip or measure is None or last is None:
             return super().beneath(scene, reports, layer)
@@ -534,7 +534,7 @@ def moved_note(layer: Unit) -> str:
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-    """Return a chain's goal, if a goal source decides it and not just the target.
+    """Return a chain's goal: from its goal source if it has one, otherwise from its target.
 
     Args:
         scene: The scene.

@@ -148,7 +148,7 @@ class SolvedPose:
         return Local(place, quaternion(mode, values), (sx, sy, sz))
 
     def locals_of(self, bones: Sequence[int]) -> list[Local]:
-        """Return `local` of many bones; all are read at once unless they are few of all."""
+        """Return `local` of many bones, all read at once unless they are only a few."""
         fk, channels = self.fk, self.now.channels
         locations, scales, connected = fk.locations, fk.scales, fk.rig.connected
         if fk.rows.are_few:
@@ -259,7 +259,7 @@ class SolvedScene:
         return self.snapshot.item(chain)
 
     def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
-        """Return `SceneSnapshot.cached`."""
+        """Return the result of `SceneSnapshot.cached`."""
         return self.snapshot.cached(chain, make)
 
     def point(self, point: Point) -> Vec:

@@ -98,7 +98,7 @@ def channels_of(
 ) -> tuple[list[tuple[int, array[float]]], list[float], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
-    Of the FK pose, only `FkPose.bits_of` the bones matters.
+    Of the FK pose, only the result of `FkPose.bits_of` for these bones matters.
 
     Args:
         fk: The armature's FK pose.

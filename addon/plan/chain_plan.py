@@ -649,7 +649,10 @@ class ChainPlan(UnitPart):
         return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
 
     def aimed_at(self) -> Point | None:
-        """Return the source of the goal: the target, or the parent of a foot that is the target."""
+        """Return the source of the goal; None without a target.
+
+        This is the target, or the parent of a foot that is the target.
+        """
         if self.limb.foot < 0:
             return self.target
         parent = self.rig.parents[self.limb.foot]
@@ -739,7 +742,7 @@ def target_of(
 
     Args:
         target: The current frame of the target in world space; its scale stays.
-        offset: The frame of the tip in its space; None if that is the target's.
+        offset: The frame of the tip in its space; None if it coincides with the target's.
         tip: The goal of the tip.
         axes: Its goal axes, orthonormal, or sheared as the armature's scale shears the target; None
             if the target keeps its rotation.

@@ -171,8 +171,8 @@ def stored_names(armature: bpy.types.Object) -> dict[str, str]:
 def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
     """Return whether a bone was renamed, instead of copied with another bone's stored name.
 
-    Another bone may have its old name by now, if that was renamed as well. If the old names form a
-    cycle, Paste Pose Flipped has swapped them.
+    Another bone may have its old name by now, if that bone was renamed as well. If the old names
+    form a cycle, Paste Pose Flipped has swapped them.
 
     Args:
         bone: Its name.

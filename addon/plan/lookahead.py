@@ -3,8 +3,8 @@
 This is possible if all inputs follow from channels, F-curves, parents and those native constraints
 on bones that we compute. It isn't with native IK, drivers of transforms, physics, NLA strips or
 simulations. Only relations decide, never values, so an armature is read in the same way at every
-frame. A mesh that didn't change in the last two frames is expected to stay the same, and so are
-the values of settings that drivers set from custom properties.
+frame. A mesh that didn't change in the last two frames is expected to stay the same. So are
+settings that drivers set from custom properties.
 
 F-curves of posed channels would overwrite values written ahead. They are muted for the evaluation,
 in the depsgraph's copy of the action; their values are the FK pose.
@@ -154,10 +154,10 @@ def _note_foreseen(
 def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int) -> bool:
     """Return whether to solve armatures ahead of each frame, if they can be.
 
-    It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
-    This is the case if Blender evaluates the armatures anyway, because their channels or settings
-    are animated. It is also the case if they depend on meshes, which would be evaluated twice, or
-    if the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
+    This pays off where it saves Blender an evaluation that takes longer than reading F-curves. This
+    is the case if Blender evaluates the armatures anyway, because their channels or settings are
+    animated. It is also the case if they depend on meshes, which would be evaluated twice, or if
+    the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
     more.
     """
     is_crowded = objects > CROWD * len(walk.curves)

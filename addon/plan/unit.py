@@ -98,7 +98,7 @@ class PrePassUnit(Unit):
     plan: PrePassBone
 
     def read(self, scene: Snapshot) -> object | None:
-        """Return the inputs of the bone."""
+        """Return the inputs of the bone; None if the bone is off."""
         return self.plan.read(scene)
 
     def solve(self, scene: Snapshot, inputs: object) -> SolveResult:

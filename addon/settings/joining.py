@@ -426,7 +426,7 @@ Places = Mapping[str, int]
 
 
 def _add(ob: bpy.types.Object, values: Mapping[str, Any]) -> Places:
-    """Extend an armature's lists by stored ones of a joined armature, and add missing groups."""
+    """Extend an armature's lists by those of a joined armature, and add missing groups."""
     fabrik: Any = settings(ob)
     keys = [item.key for item in fabrik.constraints]
     names: dict[str, str] = {}

@@ -123,7 +123,7 @@ def ground_below(probe: Probe, foot: Pose, points: Iterable[Vec]) -> GroundOffse
 
 
 def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:
-    """Return a pose as a goal; if the foot may only be lifted, no lower than the animated one."""
+    """Return a pose as a goal, no lower than the animated goal if the foot may only be lifted."""
     location, axes = foot.place, animated.axes
     rise = dot(sub(animated.place, location), probe.up)
     if probe.lift_only and rise > 0.0:

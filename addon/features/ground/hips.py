@@ -149,7 +149,7 @@ class Hip(PrePassBone):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame.
+        """Return how a leg's hip joint is displaced: the inputs, and a function of the frame.
 
         None if the feet aren't known ahead.
         """
@@ -372,7 +372,7 @@ def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:
-    """Return the items of legs whose feet aren't held; the ground doesn't affect held ones."""
+    """Return the items of legs whose feet aren't held; the ground doesn't affect held feet."""
     pairs = zip(chains, feet, strict=True)
     return [foot for chain, foot in pairs if not chain.is_held_at(time)]
 

@@ -361,11 +361,11 @@ class Stances:
         return not self.clip.first <= time <= self.clip.last
 
     def stands(self, time: float) -> float:
-        """Return 1 in a contact, less near it, and 0 where the lock has no influence."""
+        """Return the weight of standing: 1 in a contact, less near it, 0 if unlocked."""
         return self._near(time, self.clip.planted.spans)
 
     def lies(self, time: float) -> float:
-        """Return 1 in a foot-flat phase, less near it, and 0 where the lock has no influence."""
+        """Return the weight of lying flat: 1 in a foot-flat phase, less near it, 0 if unlocked."""
         return self._near(time, self.clip.planted.lying)
 
     def _near(self, time: float, spans: list[Span]) -> float:

@@ -1,4 +1,4 @@
-"""Bake holds: key what they move on every frame, then remove them."""
+"""Bake holds: key everything that they move on every frame, then remove them."""
 
 from __future__ import annotations
 

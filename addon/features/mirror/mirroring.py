@@ -226,7 +226,7 @@ def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
 def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     """Mirror a constraint and the joints of its chain to the other side.
 
-    If a constraint with the mirrored name and tip bone exists, it gets the settings. Targets and
+    A constraint that already has the mirrored name and tip bone gets the settings. Targets and
     poles become the objects or bones with the mirrored names; missing controls are added.
 
     Args:

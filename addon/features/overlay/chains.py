@@ -185,7 +185,7 @@ def shown_chains(
 def _seen(
     skeleton: Skeleton, layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None
 ) -> ShownRig | None:
-    """Return `ShownRig.seen` if its evaluated copy has the current bones and constraints."""
+    """Return an armature as shown, if its evaluated copy has the current bones and constraints."""
     rig = ShownRig.seen(skeleton.object, layer, viewport)
     if rig is None or len(rig.now.bones) != len(skeleton.names):
         return None
@@ -317,7 +317,7 @@ def _elbow(joints: Sequence[Vec]) -> Vec | None:
 def _shell(
     plan: Plan, unit: UnitPlan, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
 ) -> Shell | None:
-    """Return the reach of a chain from its joints in armature space.
+    """Return the reach of a chain, from its joints in armature space; None if its root may move.
 
     An oriented hand doesn't reach; it offsets the center instead.
     """

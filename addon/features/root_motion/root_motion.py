@@ -73,7 +73,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
     """Make an armature travel so that feet on the floor don't slide.
 
     Raises:
-        ProblemError: If no travel does that; nothing is changed.
+        ProblemError: If no travel keeps them from sliding; nothing is changed.
     """
     body, frames = _prepare(armature, options)
     bones = pose_bones(armature)

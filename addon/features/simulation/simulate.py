@@ -65,7 +65,7 @@ class _Run(NamedTuple):
         return history.digest_of(self.armature, self.one, self.frames)
 
     def needed_first(self) -> Digest:
-        """Return those of `needed` to simulate first: all but those on top of it."""
+        """Return the part of `needed` to simulate first: all but the constraints on top."""
         later = _on_top(planner.current(), self.armature, self.one.owner)
         return history.digest_of(self.armature, self.one, self.frames, later)
 

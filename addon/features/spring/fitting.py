@@ -197,7 +197,7 @@ def _within(distances: Sequence[float]) -> float:
 
 
 def _volume(capsule: Fitted) -> float:
-    """Return the volume of a capsule, in 4π/3."""
+    """Return the volume of a capsule, in units of 4π/3."""
     start, end, radius = capsule
     return radius**3 + 0.75 * radius**2 * (end - start).length
 

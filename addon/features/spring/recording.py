@@ -298,7 +298,7 @@ class SpringSimulation(history.SimulatedConstraint):
         return history.digest_of(self._armature, moving, frames).key()
 
     def sources(self) -> list[Source]:
-        """Return the last bone, the center, the force fields, and movers of the colliders."""
+        """Return the last bone, the center, the force fields, and what moves the colliders."""
         chain = self._chain()
         if chain is None:
             return []
@@ -639,7 +639,10 @@ def problem_of(record: History, strand: StoredStrand) -> str:
 
 
 def _sharing(armature: bpy.types.Object) -> list[str]:
-    """Return which strands share bones: the second was recorded on the motion of the first."""
+    """Return a message for each pair of strands that share bones.
+
+    The second strand of a pair was recorded on the motion of the first.
+    """
     items = settings(armature).constraints
     springs = [i for i, item in enumerate(items) if item.enabled and item.solver == SOLVER]
     chains = [chain for i in springs if (chain := history.chain_of(armature, i)) is not None]

@@ -147,7 +147,7 @@ class Body:
         joints: The bones that rotate.
         can_move: Whether the first bone can change its location.
         size: The distance of the farthest joint from the first one, in armature space. If all
-            joints are in one place, such as a single one, that of the farthest end of a bone.
+            joints coincide, or there is only one, the distance of the farthest end of a bone.
     """
 
     def __init__(
@@ -504,8 +504,8 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     """Return the bone that moves the whole body and every bone being pulled.
 
-    It is the closest bone above all of them. Without hips, it is the topmost bone. If that bone is
-    connected to its parent, it is the first unconnected bone above.
+    It is the closest bone above all of them. Without hips, it is the topmost bone. A connected bone
+    can't be moved, so the first unconnected bone above it is used instead.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)

@@ -178,7 +178,7 @@ class Baked(NamedTuple):
 
 
 def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> Baked:
-    """Key a body with pins as shown at each frame of the scene, and end the pins.
+    """Key a body with pins as shown at each frame of the scene, and unpin it in playback.
 
     Raises:
         ProblemError: If there is nothing to bake, or it can't be keyed; nothing is changed.

@@ -101,7 +101,7 @@ class Roles:
         """Return the point at which a bone is dragged and pinned, in the bone's space.
 
         That is the head of hands, feet, head and hips. For other bones it is the head of the next
-        bone, because importers guess tails. That of the chest is the neck.
+        bone, because importers guess tails. The chest is dragged at the neck.
         """
         name = rig.names[bone]
         if name in self.ends:
@@ -154,7 +154,7 @@ def roles_of(
 
 
 def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str, Part]:
-    """Return how posing bones bend; a bone that poses several of a part bends like all of them."""
+    """Return how posing bones bend; a bone that poses several bones bends like all of them."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
         previous = joined.get(posers[name])
