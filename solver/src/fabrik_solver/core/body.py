@@ -315,9 +315,15 @@ class BodyInput:
         rotations: Sequence[Quat],
         bias: float,
     ) -> ChainInput:
-        """Return the bones of a chain from index ``start`` on; ``frame`` is their parent's frame.
+        """Return the bones of a chain from an index on, in another FK pose.
 
-        The rotations of their FK pose and the location of the body's first bone are replaced.
+        Args:
+            member: The chain.
+            start: The index in the chain of the first bone to include.
+            frame: The frame of that bone's parent.
+            location: The location channel of the body's first bone.
+            rotations: The rotation of each bone of the body.
+            bias: See `ChainInput`.
         """
         own_bones = member.bones[start:]
         channels: list[Local] = []
@@ -507,7 +513,7 @@ def _leader(leaders: dict[int, int], bone: int) -> int:
 
 
 def _together(body: BodyInput, pulls: Sequence[Pull], root_weight: float) -> BodyPosture:
-    """Pose a group of chains at full influence."""
+    """Pose a group of chains that share bones, at full influence."""
     posture = body.fk()
     shared: set[int] = set()
     steps = 0
@@ -550,9 +556,16 @@ def _pose_own(
     frames: list[Frame],
     rotations: Sequence[Quat],
 ) -> MemberOutcome:
-    """Solve a chain's unshared bones, from the index ``start`` on, and update the posture.
+    """Solve a chain's unshared bones, and update the posture.
 
-    ``frames`` are those of the bones that carry them; the solver starts from ``rotations``.
+    Args:
+        posture: The posture of the body.
+        body: The body.
+        member: The chain.
+        pull: Its goal and settings.
+        start: The index in the chain of the first unshared bone.
+        frames: The frames of the body's bones.
+        rotations: The rotations of the body's bones from which the solver starts.
     """
     own_bones = member.bones[start:]
     if not own_bones:
@@ -583,7 +596,12 @@ def _landed(
 ) -> tuple[BodyPosture, int]:
     """Solve the whole tree; return its posture and the number of iterations.
 
-    A hand whose orientation weight is at least ``level`` is placed by its head instead of its tip.
+    Args:
+        body: The bones.
+        pulls: The goal of each chain.
+        root_weight: See `Pull`.
+        level: The least orientation weight with which a hand is placed by its head, not by its tip.
+        shared: The bones that several chains pose.
     """
     posture = body.fk()
     frames = body.frames(posture)

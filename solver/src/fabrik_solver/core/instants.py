@@ -58,7 +58,12 @@ class Instant:
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose closest to another pose, or one nearly as close."""
+        """Return the solved pose closest to another pose, or one nearly as close.
+
+        Args:
+            rotations: The local rotations of the other pose.
+            location: The location channel of its first bone, for a body with a free root.
+        """
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:

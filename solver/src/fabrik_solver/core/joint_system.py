@@ -148,7 +148,16 @@ class JointSystem:
         count: int = 3,
         walls: int = 0,
     ) -> int:
-        """Add a joint that rotates about the first ``count`` axes; a parent of -1 means none.
+        """Add a joint.
+
+        Args:
+            owner: Its bone.
+            axes: See `JointSystem`.
+            spins: See `JointSystem`.
+            slides: See `JointSystem`.
+            parent: The index of the joint above it; -1 means none.
+            count: The number of axes about which it rotates, from the first.
+            walls: See `JointSystem`.
 
         Returns:
             The index of the joint.

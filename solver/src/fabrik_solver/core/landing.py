@@ -75,7 +75,7 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
 
 
 def _drawn(joints: list[Joint]) -> Shape:
-    """Restore the lengths from the root on, as `fabrik` does, and measure the chain.
+    """Restore the lengths, root first, as `fabrik` does, and measure the chain.
 
     Afterward the joints store the directions of their bones.
     """

@@ -578,7 +578,7 @@ class Search:
         gradient: list[Vec],
         grown: list[Three],
     ) -> None:
-        """Add a joint's resistance to the strain in it that another joint's rotation causes."""
+        """Add a joint's resistance to strain that rotation about another joint's axes causes."""
         system, body = self._system, self.body
         stiffness = body.stiffness[joint]
         strain = body.strain_of(pose, joint, quat_log(pose.turns[joint]))
@@ -842,7 +842,13 @@ def _own_normals(limit: Limit, rotation: Quat) -> list[Vec]:
 
 
 def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
-    """Return the pressure of a joint against a wall, from the axes that lead to its walls."""
+    """Return the pressure of a joint against a wall.
+
+    Args:
+        normal: The wall's outward normal.
+        axes: The axes that lead to the joint's walls.
+        pulled: The resistance to rotation about each of these axes.
+    """
     force = 0.0
     for axis, resistance in zip(axes, pulled, strict=False):
         if dot(normal, axis) > FLAT:

@@ -349,7 +349,16 @@ def solve_with_limits(
 
 
 def land_from(linkage: Linkage, rotations: list[Quat], near_enough: float) -> tuple[float, int]:
-    """Minimize the residual from joint rotations within limits; see `solve_with_limits`."""
+    """Minimize the residual from certain joint rotations.
+
+    Args:
+        linkage: The bones.
+        rotations: The joint rotations, within their limits.
+        near_enough: The residual at which to stop.
+
+    Returns:
+        The residual, and the number of iterations.
+    """
     linkage.turn(rotations)
     return _minimize(linkage, near_enough, STEPS, GAIN)
 

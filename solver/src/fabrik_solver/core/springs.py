@@ -142,7 +142,7 @@ class Spring:
         """Predict the miss after a motion of the bone.
 
         Args:
-            spin: Its rotation vector.
+            spin: The rotation vector of the motion.
             slide: Its displacement at the origin of the space.
         """
         change = spin if self.is_rotation else add(slide, cross(spin, self.place))
@@ -163,7 +163,13 @@ def _near(start: Vec, location: Vec) -> Vec:
 
 
 def huber(length: float, stiffness: float, force: float) -> float:
-    """Return the energy of a spring with limited force: Huber's function."""
+    """Return the energy of a spring with limited force, by Huber's function.
+
+    Args:
+        length: How far it is stretched.
+        stiffness: Its force divided by its length, below the limit.
+        force: The largest force.
+    """
     if stiffness * length <= force:
         return 0.5 * stiffness * length * length
     return force * (length - 0.5 * force / stiffness)

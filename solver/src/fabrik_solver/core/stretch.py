@@ -165,7 +165,7 @@ def _stretched(
 
 
 def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec, ...]) -> Posture:
-    """Return a stretched chain's posture with its state relative to the goal."""
+    """Return a stretched chain's posture, with a state for its actual tip and goal."""
     state: State = "REACHED"
     if distance_to(posture.tip, goal.target) > (1.0 + 1e-9) * near_enough:
         state = "OUT_OF_REACH" if posture.state == "REACHED" else posture.state
@@ -210,7 +210,14 @@ def _moved(goal: Goal, root: Vec, size_ratio: float) -> Goal:
 
 
 def _next(current: Try, previous: Try, wanted: float, most: float) -> Try:
-    """Return the next factor to try and its expected size, by the secant method."""
+    """Return the next factor to try and its expected size, by the secant method.
+
+    Args:
+        current: The last factor and size.
+        previous: Those before.
+        wanted: The needed size.
+        most: The largest factor.
+    """
     factor, size = current
     rise, run = size - previous[1], factor - previous[0]
     if abs(size - wanted) <= EXACT * wanted or rise * run <= 0.0:

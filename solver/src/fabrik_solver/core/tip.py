@@ -151,7 +151,7 @@ def _plain(
     tolerance: float,
     stretch: Stretch | None,
 ) -> Posture:
-    """Solve the chain without orienting the hand."""
+    """Solve the chain without orienting the hand, which keeps its FK rotation."""
     solver = fitting(solver, len(chain.links))
     posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
@@ -166,7 +166,7 @@ def _with_hand(scales: tuple[Vec, ...], hand: ConstrainedBone) -> tuple[Vec, ...
 
 
 def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) -> ConstrainedBone:
-    """Return the hand with another FK pose."""
+    """Return the hand with another rotation and scale as its FK pose, and another stiffness."""
     local = Local(ORIGIN, rotation, scale)
     return ConstrainedBone(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
@@ -292,7 +292,7 @@ def _posture(
     rotations: Sequence[Quat],
     orientation_error: float,
 ) -> Posture:
-    """Return a posture with other rotations, and the resulting state."""
+    """Return a posture of limb and hand with other rotations, and with the state they result in."""
     fk_rotations = [*limb.rotations, hand.fk_rotation]
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):

@@ -108,7 +108,10 @@ class Node:
 
 
 def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
-    """Iterate from the FK pose and return the rotations that follow the joints.
+    """Return the joint rotations of a shape in which the effectors are near their targets.
+
+    FABRIK iterates on positions from the FK pose. The rotations then follow the positions as far as
+    limits allow.
 
     Args:
         linkage: The bones in their FK pose; not changed.
@@ -212,6 +215,14 @@ def _bow_branch(
 
     They bend as soon as anything has to move, even if their effector doesn't. A push along the axis
     couldn't bend a straight branch.
+
+    Args:
+        nodes: The bones' nodes.
+        linkage: The bones in their FK pose.
+        inner: The bones after the first of each rigid segment.
+        number: The index of the effector.
+        bend: The bend direction.
+        urge: How much they bend, from 0 to 1.
     """
     effector = linkage.effectors[number]
     path: list[int] = []

@@ -158,7 +158,13 @@ def contacts_of(
 
 
 def _roll_turned(kinds: list[str], turns: Sequence[Quat], least: int) -> None:
-    """Mark a flat foot as rolling on its ball before and after its angle is steady."""
+    """Mark a flat foot as rolling on its ball before and after its angle is steady.
+
+    Args:
+        kinds: The part that stands at each frame; changed in place.
+        turns: The foot's orientation at each frame.
+        least: The minimum number of frames with a steady angle.
+    """
     for first, last in runs(kinds, FLAT):
         begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
         if end - begin < least:
@@ -216,7 +222,14 @@ def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
 
 
 def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> tuple[float, float]:
-    """Return a point's maximum speed in contact, and maximum height above its lowest position."""
+    """Return a point's maximum speed in contact, and maximum height above its lowest position.
+
+    Args:
+        speed: The published speed, in leg lengths per second.
+        height: The published height, in leg lengths.
+        leg: The length of the leg, in meters.
+        thresholds: The user's thresholds, which replace the published ones.
+    """
     return (
         thresholds.speed if thresholds.speed > 0.0 else speed * leg,
         thresholds.height if thresholds.height > 0.0 else height * leg,
@@ -234,7 +247,8 @@ def _standing(
     """Return for each frame whether a point is in contact.
 
     A contact in which the point creeps is split. A remainder at its start or end may be too short
-    for a contact. It joins the first or last part, because the foot lands or rolls off there.
+    for a contact. Such a remainder joins the first or last part, because the foot lands or rolls
+    off there.
     """
     slow = hurry * limit
     least = round(WINDOW * rate / hurry)
@@ -274,6 +288,13 @@ def _low(
     """Return for each frame whether a point is no higher than its nearby lowest position allows.
 
     If the clip cuts off a stance, that position is unknown, and the floor counts instead.
+
+    Args:
+        heights: The height of the point at each frame.
+        valleys: The spans from `_valleys`.
+        drifts: The drift of the floor at each frame.
+        leg: The length of the leg, in meters.
+        most: The maximum height above the lowest position, in meters.
     """
     lowest = quantile(heights, OUTLIERS)
     above = [height - lowest for height in heights]
@@ -310,7 +331,13 @@ def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
 def _drifts(
     heights: Sequence[float], valleys: Sequence[tuple[int, int]], leg: float
 ) -> list[float]:
-    """Return the drift of the floor below a point whose lowest height is 0."""
+    """Return the drift of the floor at each frame, below a point whose lowest height is 0.
+
+    Args:
+        heights: The height of the point at each frame.
+        valleys: The spans from `_valleys`.
+        leg: The length of the leg, in meters.
+    """
     levels = [quantile(heights[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
@@ -431,7 +458,7 @@ def _pieces(
 
 
 def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Return the frames around the middle of a run whose pose is near that of the middle."""
+    """Return the first and last frame around the middle of a run with nearly the middle's pose."""
     middle = begin = end = (first + last) // 2
     while begin > first and is_near(begin - 1, middle):
         begin -= 1
@@ -449,7 +476,12 @@ def _drop_lone_heels(kinds: list[str]) -> None:
 
 
 def _join(kinds: list[str], quickest: int) -> None:
-    """Let a foot keep standing if it slips for less time than a swing takes."""
+    """Let a foot keep standing if it slips for less time than a swing takes.
+
+    Args:
+        kinds: The part that stands at each frame; changed in place.
+        quickest: The number of frames of the quickest swing.
+    """
     for first, last in runs(kinds, ""):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:

@@ -116,13 +116,24 @@ class ForceField(NamedTuple):
         return scaled(unit_or(arm, ORIGIN), strength)
 
     def _arm(self, beside: Vec, along: Vec) -> Vec:
-        """Return the vector from the start of the field to a point."""
+        """Return the vector from where the field starts to a point.
+
+        Args:
+            beside: The vector from the field's location to the point.
+            along: The component of that vector along Z.
+        """
         if self.shape == "POINT" or self.kind == "VORTEX":
             return beside
         return along if self.shape == "PLANE" else sub(beside, along)
 
     def _share(self, beside: Vec, along: float, distance: float) -> float:
-        """Return the fraction of the strength that acts at a point."""
+        """Return the fraction of the strength that acts at a point.
+
+        Args:
+            beside: The vector from the field's location to the point.
+            along: The component of that vector along Z.
+            distance: The distance from where the field starts.
+        """
         if self.side * along < 0.0:
             return 0.0
         if self.reach == "SPHERE":

@@ -337,7 +337,15 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
 def _turned(
     chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, distribution: float
 ) -> list[PosedBone]:
-    """Return the bones of a chain whose last bone looks at a target; see `Look.share`."""
+    """Return the bones of a chain, posed so that the last one looks at a target.
+
+    Args:
+        chain: The bones and their FK pose.
+        fk: The bones posed in FK.
+        gaze: The gaze in the FK pose.
+        target: The target, in armature space.
+        distribution: See `Look.share`.
+    """
     last = len(fk) - 1
     parts: list[float] = []
     turn: Turn | None = None

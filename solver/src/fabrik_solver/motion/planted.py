@@ -228,7 +228,13 @@ class Planted:
     def _blend_after(
         self, spans: Sequence[Span], offset: Callable[[int], Vec], number: int
     ) -> Blend:
-        """Return the offset between a lock and the next one; -1 is before the first lock."""
+        """Return the offset between a lock and the next one.
+
+        Args:
+            spans: The locks.
+            offset: Returns the offset at a frame of a lock.
+            number: The index of the first lock; -1 for the time before all locks.
+        """
         far = self._blend * self._rate
         return blend_of(offset, *neighbors(spans, number), self._last, far, self._rate)
 
@@ -433,7 +439,10 @@ def blend_of(
 
 
 def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
-    """Return the offset at one end of a lock, and a frame into it, to match its velocity."""
+    """Return the offset at an end of a lock, and its value one frame into the lock.
+
+    A blend that continues both matches the lock's velocity.
+    """
     near = min(max(1, round(LOOKED * rate)), abs(other - frame))
     here = offset(frame)
     if near == 0:

@@ -236,7 +236,16 @@ def frame_at(around: list[Frame], t: float) -> Frame:
 
 
 def extended(near: Frame, far: Frame, farther: Frame, has_farther: bool) -> Frame:
-    """Return the frame before the near one, extrapolated linearly, or quadratically from three."""
+    """Return the frame before the near one, extrapolated from it and the next ones.
+
+    The extrapolation is quadratic if there is a third frame, otherwise linear.
+
+    Args:
+        near: The first known frame.
+        far: The frame after it.
+        farther: The frame after that.
+        has_farther: Whether ``farther`` exists.
+    """
     if has_farther:
         return _combined([near, far, farther], [3.0, -3.0, 1.0])
     return _combined([near, far], [2.0, -1.0])

@@ -228,7 +228,7 @@ def _displacements(
 
 
 def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
-    """Return the contact of each point of a foot at each sample, from 0 to 1."""
+    """Return how much each point of a foot is in contact at each sample, from 0 to 1."""
     rows = [[p[2] / steps.leg for p in points] for points in foot]
     most = _floor_height(rows) + MAX_FLOOR_RISE
     contacts: list[list[float]] = []
@@ -254,7 +254,11 @@ def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
 
 
 def _contact(height: float) -> float:
-    """Return the contact of a point at a height above the floor, in leg lengths, from 0 to 1."""
+    """Return how much a point is in contact, from 0 to 1.
+
+    Args:
+        height: Its height above the floor, in leg lengths.
+    """
     away = height - ON_FLOOR if height >= 0.0 else -height - IN_FLOOR
     return 1.0 - smooth(away / (OFF_FLOOR - ON_FLOOR))
 

@@ -268,7 +268,13 @@ class Figure:
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
     def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
-        """Return the tails on a common ground; empty if they are too few for legs."""
+        """Return the tails on a common ground; empty if they are too few for legs.
+
+        Args:
+            down: The tails that lead down, by bone.
+            ground: The height of the ground.
+            apart: How far above it a tail may be.
+        """
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
         # Two sprawling pairs may be anything unless they are named as legs; three are an insect's.
         parts = self.names.parts

@@ -119,7 +119,14 @@ def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, in
 
 
 def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tuple[int, int]:
-    """Return the ends of a chain of a pair: those of the lower chain, if they fit."""
+    """Return the indices of a chain's first bone and end: those of the lower chain, if they fit.
+
+    Args:
+        pair: The pair of the chain.
+        chain: The chain.
+        kind: ``'ARM'`` or ``'LEG'``.
+        ends: The indices in the lower chain of the pair.
+    """
     same = chain is pair.lower or chain.parts[: ends[1] + 1] == pair.lower.parts[: ends[1] + 1]
     return ends if same else _ends(chain, kind, pair)
 
@@ -249,15 +256,16 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
 
 
 def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
-    """Return the joint on which a leg with a short femur stands, otherwise the last joint."""
+    """Return the index of the joint on which a leg with a short femur stands, or else ``last``."""
     ankle = _ankle(pair, chain, 0, lower, last)
     return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 
 
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
-    """Return the ends of a limb that ends with the bone below its knee or elbow.
+    """Return the first bone and the end of a limb without a hand or foot.
 
-    That bone reaches with its tail. If an importer guessed the tail, the bone is the end instead.
+    The limb ends with the bone below its knee or elbow, and reaches with that bone's tail. If an
+    importer guessed the tail, the bone is the end instead.
     """
     bends = [
         k
@@ -304,10 +312,14 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
 
 
 def _ahead(heads: Sequence[Vec], kind: str) -> float:
-    """Return the length of the bone after the first one.
+    """Return the length of the bone after a chain's first one.
 
     An upper arm may be split into halves as long as a clavicle. Therefore, if the first bone isn't
     in line with the next one, all bones in line with that one are added up.
+
+    Args:
+        heads: The heads of the chain's bones.
+        kind: ``'ARM'`` or ``'LEG'``.
     """
     least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
     vectors = [sub(b, a) for a, b in pairwise(heads)]
@@ -328,8 +340,14 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
 def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
     """Return the index of the ankle, in a standing pose.
 
-    As one of two feet may be lifted, the one with more evidence decides, if their names match. The
-    leg begins at ``first``; ``lower`` is its shin by name, or -1.
+    As one of two feet may be lifted, the one with more evidence decides, if their names match.
+
+    Args:
+        pair: Both legs.
+        chain: The leg.
+        first: The index of its first bone.
+        lower: The index of its shin by name, or -1.
+        otherwise: The result if no joint can be the ankle.
     """
     joints = [
         k

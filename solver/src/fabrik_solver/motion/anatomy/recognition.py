@@ -295,7 +295,16 @@ def _called_head(figure: Figure) -> int:
 
 
 def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
-    """Return whether a bone carries a face: children that end at it, beside it or near it."""
+    """Return whether a bone carries a face.
+
+    It does if the next bone of the trunk begins near it, if several of its children are last bones,
+    or if any child is on a side.
+
+    Args:
+        figure: The body.
+        bone: The bone.
+        successor: The next bone of the trunk.
+    """
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = ASIDE * figure.height
@@ -342,7 +351,13 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones that lead ahead, otherwise those beginning above or below the chest."""
+    """Return the bones that lead ahead, otherwise those that begin above or below the chest.
+
+    Args:
+        steps: The vectors to the heads of the bones, by bone.
+        ends: The vectors to the ends of their chains, by bone.
+        front: The direction ahead.
+    """
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i in ends if _is_steep(steps[i], front)]
 
@@ -358,7 +373,13 @@ def _is_steep(step: Vec, front: Vec) -> bool:
 
 
 def _onward(ends: dict[int, Vec], on: Vec, left: Vec) -> list[int]:
-    """Return the bones whose ends are farther ahead than sideways."""
+    """Return the bones whose ends are farther ahead than sideways.
+
+    Args:
+        ends: The vectors to the ends, by bone.
+        on: The direction ahead.
+        left: The direction to the left.
+    """
     return [i for i, end in ends.items() if dot(end, on) >= abs(dot(end, left))]
 
 
