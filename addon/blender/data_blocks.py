@@ -45,7 +45,13 @@ def forget_all() -> None:
 
 
 def static_values(owner: Any, name: str, moving: Moving) -> object:
-    """Return the value of a property, without animated components."""
+    """Return the value of a property, without animated components.
+
+    Args:
+        owner: The owner of the property.
+        name: The property, an array or a string.
+        moving: The animated components: names and array indices.
+    """
     value = getattr(owner, name)
     if isinstance(value, str):
         return None if (name, 0) in moving else value

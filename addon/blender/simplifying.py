@@ -40,7 +40,14 @@ def slopes(column: Numbers) -> Numbers:
 
 
 def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
-    """Return the cubic Hermite curve between two frames, at the whole frames in between."""
+    """Return the cubic Hermite curve between two frames, at the whole frames in between.
+
+    Args:
+        column: The values at each frame, frames × components.
+        slope: The slopes at each frame, per frame.
+        first: The first frame.
+        last: The last frame.
+    """
     span = last - first
     t = (np.arange(1, span) / span)[:, None]
     a, b = column[first], column[last]

@@ -263,7 +263,10 @@ class Clicks:
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
     def _controlled_line(self, index: int, ends: Collection[int]) -> list[int]:
-        """Return a bone with the bones above and below it that have controls, down to a branch."""
+        """Return a bone with the bones in line with it that have controls, topmost first.
+
+        The line ends at a branch, and below ``ends``.
+        """
         line = [index]
         while (above := self._parent(line[0])) not in ends and self._control(above):
             line.insert(0, above)

@@ -89,7 +89,16 @@ def _extent(ob: bpy.types.Object) -> tuple[int, int]:
 
 
 def _new_strip(data: Any, action: Any, slot: int, name: str, first: int, last: int) -> Any:
-    """Add a strip in a new track on top, which plays frames of an action at the same frames."""
+    """Add a strip in a new track on top, which plays frames of an action at the same frames.
+
+    Args:
+        data: The animation data.
+        action: The action.
+        slot: The handle of its slot; 0 without a slot.
+        name: The name of the track and the strip.
+        first: The first frame.
+        last: The last frame.
+    """
     track = data.nla_tracks.new()
     track.name = name
     strip = track.strips.new(name, first, action)
@@ -235,7 +244,15 @@ def _frames(curves: Sequence[Any], scene: bpy.types.Scene) -> list[float]:
 def _replace(
     curve: Any, frames: Sequence[float], column: Sequence[float], start: int, end: int
 ) -> None:
-    """Replace a part of an F-curve, without changing it before and after."""
+    """Replace a part of an F-curve, without changing it before and after.
+
+    Args:
+        curve: The F-curve.
+        frames: All its frames.
+        column: The new value at each.
+        start: The index of the first frame to replace.
+        end: The index after the last.
+    """
     if not curve.is_empty:
         if start > 0:
             pin(curve, frames[start], column[start])

@@ -117,7 +117,15 @@ def new_empty(
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty as a control of an armature to its collection, at a world location."""
+    """Add an Empty as a control of an armature, in the armature's collection.
+
+    Args:
+        armature: The armature.
+        name: The name of the Empty.
+        location_world: Its location in world space.
+        size: Its size.
+        display: How it is displayed.
+    """
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)

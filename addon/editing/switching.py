@@ -329,7 +329,16 @@ def _animated_frames(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[
 def _switch(
     armature: bpy.types.Object, limbs: Sequence[Limb], frames: Sequence[float]
 ) -> list[SwitchState]:
-    """Switch limbs to FK, and key their FK controls at frames so that their motion is kept."""
+    """Switch limbs to FK, and key their FK controls so that their motion is kept.
+
+    Args:
+        armature: The armature.
+        limbs: The limbs.
+        frames: The frames of the keys; empty to keep only the displayed pose.
+
+    Returns:
+        The states of the limbs before.
+    """
     controls = [_controls(armature, limb) for limb in limbs]
     states = [_state(armature, limb, names) for limb, names in zip(limbs, controls, strict=True)]
     switches = [limb.switch for limb in limbs]

@@ -516,7 +516,15 @@ def moved_report(
 
 
 def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: str) -> Report:
-    """Return a report with the measurements after a layer, and a note that names the layer."""
+    """Return a report with the measurements after a layer.
+
+    Args:
+        report: The report without the layer.
+        inputs: The inputs of the chain.
+        error: The distance from tip to target, in world space.
+        is_on: Whether the tip is on its target.
+        note: The message that names the layer, if it moved the tip off its target.
+    """
     report = report._replace(error=round(error, 6))
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
         return report

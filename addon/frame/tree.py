@@ -348,7 +348,16 @@ def _report(
     joints: Sequence[Vec],
     rounding: float,
 ) -> Report:
-    """Return a chain's report from its joints in the written pose, in armature space."""
+    """Return a chain's report, measured on the written pose.
+
+    Args:
+        tree: The tree.
+        i: The index of the chain.
+        inputs: The inputs of the tree.
+        outcome: The result of the chain.
+        joints: Its joints in the written pose, in armature space.
+        rounding: The largest rounding error of a rotation, in radians.
+    """
     solve_input = inputs.chains[i]
     if solve_input is None or outcome is None:
         return cast(Report, inputs.refused[i])
@@ -365,7 +374,7 @@ def _report(
 
 
 def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, state: str) -> str:
-    """Return why a chain's tip misses its target, or why it doesn't keep its volume."""
+    """Return why a chain's tip misses its target, or why the chain doesn't keep its volume."""
     if state == "REACHED":
         return volume_note(tree.chains[i], cast(SolveInput, inputs.chains[i]).settings)
     posture, bones = outcome.posture, set(tree.chains[i].bones)

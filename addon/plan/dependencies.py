@@ -129,7 +129,13 @@ def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Co
 
 
 def _end(entry: Any, pointer: str = "object", bone: str = "bone") -> list[Source]:
-    """Return the object and bone that settings name; empty without an object."""
+    """Return the object and bone that settings name; empty without an object.
+
+    Args:
+        entry: The settings.
+        pointer: The name of the object property.
+        bone: The name of the bone property.
+    """
     ob = pointed(entry, pointer)
     return [] if ob is None else [(ob, existing_bone(ob, getattr(entry, bone)))]
 

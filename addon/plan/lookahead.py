@@ -104,7 +104,15 @@ def lookahead_of(plan: Plan, animated_rigs: Set[int]) -> Lookahead:
 def _look_at_group(
     plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
-    """Find whether armatures that are evaluated together can be solved ahead."""
+    """Record whether armatures that are evaluated together can be solved ahead.
+
+    Args:
+        plan: The plan.
+        lookahead: Where to record it.
+        group: The armatures.
+        units: Their units.
+        objects: The number of objects in the file.
+    """
     walk = _DependencyWalk(lookahead, plan.constrained)
     unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):

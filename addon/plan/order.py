@@ -541,6 +541,12 @@ class Order:
 
         A solved bone above both the bone and its constraint's targets moves them alike, and doesn't
         change a scale.
+
+        Args:
+            con: The constraint.
+            source_moves: Whether a target of the constraint follows a solved chain.
+            sources: The targets.
+            node: The bone.
         """
         if node[1] < 0:
             return False

@@ -91,7 +91,7 @@ def compare(
 
 
 def _lost(baked: Recording, selections: Sequence[BakeSelection]) -> tuple[float, str, int]:
-    """Return the largest loss of a pose in files, with the bone's name and the frame."""
+    """Return the largest distance that files lose from a pose, the bone's name and the frame."""
     worst = (0.0, "", 0)
     for selection, recorded in zip(selections, baked.armatures, strict=True):
         scales = np.linalg.norm(recorded.worlds[:, :3, :3], axis=1).mean(axis=-1)

@@ -241,7 +241,14 @@ def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
 def _free_chain(
     rig: Skeleton, bone: str, posed: Collection[int], selected: Collection[str]
 ) -> list[int]:
-    """Return the bones to pose in FK when a bone is dragged, root first."""
+    """Return the bones to pose in FK when a bone is dragged, root first.
+
+    Args:
+        rig: The skeleton.
+        bone: The dragged bone.
+        posed: The bones at which the chain ends, because constraints pose them.
+        selected: The selected bones, the topmost of which is the first of the chain.
+    """
     path = rig.chain_up(rig.index[bone])
     start = max((index + 1 for index, i in enumerate(path) if i in posed), default=0)
     start = min(start, len(path) - 1)  # A target in FK.

@@ -87,7 +87,16 @@ def _standing(body: Body, names: Sequence[str]) -> list[Matrix]:
 
 
 def _in_foot(body: Body, bone: str, point: Vector, foot: str, toe: str, neutral: Matrix) -> Vector:
-    """Return a point of a sole in the space of the posed foot."""
+    """Return a point of a sole in the space of the posed foot.
+
+    Args:
+        body: The body.
+        bone: The bone in whose space the point is.
+        point: The point.
+        foot: The foot.
+        toe: The toe bone; may be empty.
+        neutral: The matrix of the toes in the space of the foot.
+    """
     if bone == toe:
         return neutral @ point
     if bone == foot:
@@ -187,7 +196,15 @@ def _offset(item: Any) -> Matrix:
 def _show_roll(
     armature: bpy.types.Object, name: str, foot: str, sole: RestSole, circle: bpy.types.Object
 ) -> None:
-    """Show a roll control as a wheel behind the heel, even for a foot on a stair."""
+    """Show a roll control as a wheel behind the heel, even for a foot on a stair.
+
+    Args:
+        armature: The armature.
+        name: The control.
+        foot: The foot.
+        sole: Its sole.
+        circle: The custom shape.
+    """
     bone: Any = pose_bones(armature)[name]
     show_as_control(bone, circle)
     bone.rotation_mode = "XYZ"

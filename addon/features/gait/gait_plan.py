@@ -201,7 +201,7 @@ def forget_plans() -> None:
 
 
 def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
-    """Resolve an armature's walks again; see `resolved_gait`."""
+    """Resolve an armature's walks again, and return them; see `resolved_gait`."""
     count = len(gait_settings(rig.object).gaits)
     plans = _plans[rig.uid] = []
     for index in range(count):
@@ -330,8 +330,8 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
     """Return the bones between body and legs, with the fraction of the spine up to each tail.
 
-    A bone that carries only one leg, such as a shoulder blade, isn't part of the spine. The spine
-    is empty if it branches, or if all legs are at its end.
+    A bone that carries only one leg, such as a shoulder blade, isn't part of the spine. The result
+    is empty if the spine branches, or if all legs are at its end.
     """
     rig = plan.rig
     if not plan.leans:

@@ -310,7 +310,13 @@ class Stances:
         return Foothold(goal_of(probe, aim, raised), base.place, weight * moved.rise)
 
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
-        """Return the foot on the ground before any lift over obstacles, and its ground offset."""
+        """Return the foot on the ground before any lift over obstacles, and its ground offset.
+
+        Args:
+            time: The frame of the track.
+            animated: The animated pose.
+            flat: The locked pose on the animation's floor.
+        """
         moved = self._moved(time, flat)
         return blended(animated, moved.of(flat), moved.influence), moved
 

@@ -102,7 +102,13 @@ class ShownRig:
         layer: bpy.types.ViewLayer,
         viewport: bpy.types.SpaceView3D | None,
     ) -> ShownRig | None:
-        """Return an armature if it is visible and not in Rest Position or Edit Mode."""
+        """Return an armature if it is visible and shows its pose; otherwise None.
+
+        Args:
+            armature: The armature.
+            layer: The evaluated view layer.
+            viewport: The viewport in which it must be visible; None to ignore this.
+        """
         depsgraph = layer.depsgraph
         if depsgraph is None or is_edited(armature):
             return None

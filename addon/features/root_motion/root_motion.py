@@ -174,7 +174,7 @@ class _Paths(NamedTuple):
 
 
 def _separate(body: Traveler, recording: Recording, use_turn: bool) -> _Paths:
-    """Split the body's travel among the object, the root bone and the hips."""
+    """Return the body's travel, split among the object, the root bone and the hips."""
     frames = recording.frames
     of_object = of_root = [STILL] * len(frames)
     if _has_keyed_transforms(body.armature):

@@ -166,7 +166,13 @@ def _simulated_on(
 def _carried(
     recorded: list[Recorded], change: _Change | None, during: tuple[float, float]
 ) -> list[Recorded]:
-    """Return everything that moves a strand at some frames, with a change that blends in."""
+    """Return everything that moves a strand at some frames, with a change that blends in.
+
+    Args:
+        recorded: What was recorded at the frames.
+        change: The change; None to return the recorded values.
+        during: The indices of the frames between which the change blends in.
+    """
     if change is None:
         return recorded
     key, last = during

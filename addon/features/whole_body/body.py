@@ -439,6 +439,12 @@ class Body:
         """Return where points would be shown if the solver reached the requested positions.
 
         If no pose reaches the goals, the solver's misses aren't corrected.
+
+        Args:
+            frame: Returns the shown frame of a bone.
+            pose: The solved pose.
+            exact: The goals of the points.
+            asked: The requested positions.
         """
         seen: list[Vec] = []
         for item, there in zip(exact, asked, strict=True):

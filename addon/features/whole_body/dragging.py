@@ -344,7 +344,13 @@ class WholeBodyDrag:
         return soles
 
     def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> BoneGoal:
-        """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
+        """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up.
+
+        Args:
+            foot: The foot.
+            ball: The position of its ball.
+            fraction: The fraction of its load that it bears.
+        """
         joint, head = self._posed.joint_of(foot), self._posed.head(foot)
         weight = fraction * self._priced(REACH) * dist(ball, head) / self._posed.size
         return BoneGoal(

@@ -217,13 +217,26 @@ class _Finder:
         return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
     def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
-        """Make a bone bend like a person's part."""
+        """Make a bone bend like a part of a person.
+
+        Args:
+            kind: The part, a key of `PERSON`.
+            bone: The bone.
+            fraction: The bone's share of the part's length.
+            is_right: Whether it is on the right side.
+        """
         if not self._is_person:
             return
         self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)
 
     def _share(self, bones: list[int], end: int, kind: str) -> None:
-        """Share the stiffness of a part among its bones: longer bones bend more."""
+        """Share the stiffness of a part among its bones: longer bones bend more.
+
+        Args:
+            bones: The bones.
+            end: The bone at whose head the last of them ends; below 0 for none.
+            kind: The part, a key of `PERSON`.
+        """
         chain = [*bones, end] if end >= 0 else bones
         lengths = [self._length(a, b) for a, b in pairwise(chain)]
         if len(lengths) < len(bones):
