@@ -374,8 +374,8 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
 def revive_drivers() -> None:
     """Revalidate the drivers that set or read properties of the extension.
 
-    While the extension is disabled, Blender can't resolve their paths and marks them as invalid. It
-    tries again only when a file is loaded.
+    While the extension is disabled, Blender can't resolve their paths and marks them as invalid.
+    Blender tries again only when a file is loaded.
     """
     for block in bpy.data.user_map():
         data = getattr(block, "animation_data", None)
@@ -478,7 +478,7 @@ KEY_COLUMNS = (
 
 
 def copy_curve(curve: Any, curves: Any, path: str) -> None:
-    """Copy an F-curve's keys to another collection, unless it already has one for the path."""
+    """Copy an F-curve's keys to a path in another collection, unless the path has a curve."""
     if curves.find(path, index=curve.array_index) is not None:
         return
     copy = curves.new(path, index=curve.array_index)

@@ -39,8 +39,8 @@ class Curves:
 
     With an offset layer, the F-curves of the action below it come first, then the layer's.
 
-    It stores the indices of F-curves in their collections: references to F-curves become invalid
-    when one is removed.
+    The index stores the indices of F-curves in their collections: references to F-curves become
+    invalid when one is removed.
 
     Attributes:
         object: The animated object.

@@ -100,7 +100,7 @@ def _default(prop: Any) -> object:
 def nla_content(owner: Any) -> Iterator[object]:
     """Yield the settings of NLA strips that are evaluated; actions are digested separately.
 
-    Those of an offset layer count once it has F-curves: an empty one changes nothing.
+    Those of an offset layer count once it has F-curves, because an empty layer changes nothing.
     """
     data, layer = owner.animation_data, edited_layer(owner)
     strips = [holder for holder in animation.acting_holders(owner) if holder != data]

@@ -73,7 +73,10 @@ def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
 
 
 def parents(node: Node) -> list[Node]:
-    """Return the parent of an object or a bone. That of a root bone is the armature object."""
+    """Return the parent of an object or a bone.
+
+    The parent of a root bone is the armature object.
+    """
     ob, bone = node
     if bone < 0:
         parent = parent_of(ob)

@@ -335,7 +335,7 @@ class PatchedRows(PoseChannels):
     """The channels of a pose's bones that are needed in columns, with some values replaced.
 
     Attributes:
-        reads_all: Whether columns have all bones. The column of modes has only those needed.
+        reads_all: Whether columns have all bones. The column of modes has only the needed bones.
         sizes: The numbers of components of the channels that were read in columns.
     """
 
@@ -385,7 +385,7 @@ class PatchedChannels(PatchedRows):
     def of(self, group: ChannelGroup) -> bytes:
         """Return the patched values of a group of needed bones, as bytes.
 
-        A few are read individually, because columns may be those of an earlier frame.
+        A few bones are read individually, because columns may be those of an earlier frame.
         """
         rows = self._counting
         if rows is None:

@@ -238,10 +238,10 @@ class Skeleton:
     def trunk_above(self, limbs: Sequence[int]) -> list[int]:
         """Return the shared ancestors of limbs and the remaining body, topmost first.
 
-        The lowest one moves the body with its limbs. In many characters it isn't the pelvis, which
-        carries only the legs while the spine is parented to a bone above it. The remaining body is
-        the longest line of bones beside the limbs, from the topmost bone down. Controls parented to
-        a root have shorter lines.
+        The lowest ancestor moves the body with its limbs. In many characters it isn't the pelvis,
+        which carries only the legs while the spine is parented to a bone above it. The remaining
+        body is the longest line of bones beside the limbs, from the topmost bone down. Controls
+        parented to a root have shorter lines.
 
         Args:
             limbs: The first bone of each limb.

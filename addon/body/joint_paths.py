@@ -30,7 +30,7 @@ class JointPaths:
         self._heads = np.array(heads).reshape(len(poses), len(bones), 3)
 
     def extent(self, names: Collection[str]) -> float:
-        """Return the largest extent along an axis of the heads of bones at rest."""
+        """Return the largest extent of bones' heads at rest, along any axis of the armature."""
         heads = self._rest[[self._index[name] for name in names]]
         return float(np.ptp(heads, axis=0).max()) if len(heads) else 0.0
 

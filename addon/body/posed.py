@@ -65,9 +65,9 @@ def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: boo
 
     Args:
         rig: The armature.
-        bones: As in `PosedLimb`.
-        tip_bone: Likewise.
-        has_hand: Likewise.
+        bones: See `PosedLimb`.
+        tip_bone: See `PosedLimb`.
+        has_hand: See `PosedLimb`.
     """
     bending = bones[:-1] if has_hand and tip_bone >= 0 else bones
     bend = bend_side(rig, bending, tip_bone)

@@ -105,8 +105,9 @@ def add(
 def remove(armature: bpy.types.Object, *indices: int) -> None:
     """Remove constraints with their animation, and update the paths of later ones.
 
-    It also removes limits that were added to their joints. Changed limits stay. So do those of
-    bones posed by another constraint: the pose, and so the matching limit, may have changed since.
+    Limits that were added to their joints are removed, too. Changed limits stay. So do limits of
+    bones that another constraint poses, because their pose, and the matching limit, may have
+    changed since.
 
     Raises:
         ProblemError: If a library override inherits one; the others may have been removed.
@@ -306,7 +307,7 @@ def is_on(chain: ChainPlan) -> bool:
 
 
 def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
-    """Return the indices of the constraints that pose any of the bones, or end at one."""
+    """Return the indices of the constraints that pose any of the bones, or end at any of them."""
     return sorted(
         chain.item
         for chain in chains_in(armature)

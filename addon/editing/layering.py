@@ -77,8 +77,8 @@ def add_layer(ob: bpy.types.Object) -> None:
 def _extent(ob: bpy.types.Object) -> tuple[int, int]:
     """Return the range of the strip that plays an object's action unchanged.
 
-    A strip holds its end values, so it has to include any change outside the keys. It starts at
-    frame 0 if it can: Blender subtracts and adds its start, which rounds fractions of frames.
+    A strip holds its end values, so it has to include any change outside the keys. The range starts
+    at frame 0 if possible: Blender subtracts and adds its start, which rounds fractions of frames.
     """
     curves = animation.all_active_curves(ob)
     scene = cast(bpy.types.Scene, bpy.context.scene)
@@ -137,7 +137,7 @@ def turn_on(ob: bpy.types.Object, layer: OffsetLayer) -> None:
 
 
 def turn_off(ob: bpy.types.Object, layer: OffsetLayer) -> None:
-    """Make the action below the layer the active one again, and mute the layer."""
+    """Make the action below the layer active again, and mute the layer."""
     data: Any = ob.animation_data
     action, slot = layer.base.action, getattr(layer.base, "action_slot_handle", 0)
     data.use_tweak_mode = False

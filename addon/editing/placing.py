@@ -79,7 +79,7 @@ def pole_world(chain_input: ChainInput, posture: Posture, world: Frame) -> tuple
 def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
     """Return the direction in which a solved chain bends, or will bend if straight.
 
-    It is shorter the less clear it is.
+    The less clear the direction, the shorter the vector.
 
     Args:
         chain: The chain in its FK pose.

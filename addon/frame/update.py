@@ -262,8 +262,8 @@ def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
 def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     """Read and solve armatures; return by armature whether its channel values changed.
 
-    Those that channels determine are read from channels, as ahead of an evaluation, for the same
-    result bit for bit. If the evaluation differs, they are read from it like the others.
+    Armatures that channels determine are read from channels, as ahead of an evaluation, for the
+    same result bit for bit. If the evaluation differs, they are read from it like the others.
     """
     done, runs, plan = affected.update, affected.runs, affected.runs.plan
     runs.posed.clear()

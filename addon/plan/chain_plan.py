@@ -722,7 +722,8 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
 def offset_turn(offset: Frame, target: Mat3) -> Mat3:
     """Return the rotation of an offset in the right-handed axes of a target.
 
-    It is stored in the target's axes. If these are mirrored, `orthonormalize` flips their X axis.
+    The offset is stored in the target's axes. If these are mirrored, `orthonormalize` flips their X
+    axis.
 
     Args:
         offset: The offset.

@@ -165,8 +165,8 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int
     This pays off where it saves Blender an evaluation that takes longer than reading F-curves. This
     is the case if Blender evaluates the armatures anyway, because their channels or settings are
     animated. It is also the case if they depend on meshes, which would be evaluated twice, or if
-    the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
-    more.
+    the scene is crowded. Otherwise the armatures are read after the evaluation, and evaluated alone
+    once more.
     """
     is_crowded = objects > CROWD * len(walk.curves)
     is_evaluated = not group.isdisjoint(walk.curves)

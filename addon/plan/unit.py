@@ -76,7 +76,7 @@ class Unit(ABC):
     def design(self) -> object:
         """Return further data that the solution depends on, besides inputs; None isn't compared.
 
-        It has no references to Blender's data, so that results are found again after undo.
+        The data has no references to Blender's data, so that results are found again after undo.
         """
         return None
 

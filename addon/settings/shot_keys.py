@@ -1,8 +1,8 @@
 """Repair of a shot's keys and drivers when its library changes the lists of an armature.
 
 Blender identifies a list item in a data path by its index, as in
-``fabrik.constraints[2].influence``. It evaluates names as well, but its buttons look for indices.
-If a library moves or removes items, the indices in its shots refer to other items.
+``fabrik.constraints[2].influence``. Blender evaluates names as well, but its buttons look for
+indices. If a library moves or removes items, the indices in its shots refer to other items.
 
 So each local action with such paths stores a note of the items that its indices refer to. Each
 override stores a note for its drivers. If a list has changed, the data paths are updated. The path

@@ -57,11 +57,11 @@ def begin(
     """Start dragging a bone.
 
     If an active constraint poses the bone, or has it as the hand at its tip, the constraint's
-    target moves. Among several, the constraint with the nearest tip is used, then the active one. A
-    bone that is itself a target or pole moves alone. Otherwise the bone's parents follow in FK, up
-    to the topmost selected bone. If none is selected, they follow up to the first bone that is
-    constrained, a target, or a pole. With Blender's X-Axis Mirror, the bone on the other side is
-    dragged as well.
+    target moves. Among several such constraints, the one with the nearest tip is used, preferably
+    the active one. A bone that is itself a target or pole moves alone. Otherwise the bone's parents
+    follow in FK, up to the topmost selected bone. If none is selected, they follow up to the first
+    bone that is constrained, a target, or a pole. With Blender's X-Axis Mirror, the bone on the
+    other side is dragged as well.
 
     Args:
         armature: The armature object, in Pose Mode.

@@ -179,7 +179,7 @@ def _target_goal(
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
     """Return the distance of a straight chain's target beyond full reach, as a fraction of it.
 
-    If it were closer, the chain would bend by the square root of the rounding error.
+    If the target were closer, the chain would bend by the square root of the rounding error.
 
     Args:
         depsgraph: The depsgraph.

@@ -1,9 +1,9 @@
 """The pose in which a character stands before walking: its rest pose, or one from its clip.
 
 In some captures all bones lie along one axis at rest, and the character stands only in the action.
-The body's pose is then taken at the frame where the character was recognized. It faces along an
-axis of the armature, as at rest. Each leg's pose relative to the body is taken at the frame where
-its foot stands.
+The body's pose is then taken at the frame where the character was recognized. The body faces along
+an axis of the armature, as at rest. Each leg's pose relative to the body is taken at the frame
+where its foot stands.
 """
 
 from __future__ import annotations

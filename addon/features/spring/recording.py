@@ -137,7 +137,12 @@ class Placement(NamedTuple):
     ground: Ground | None
 
     def at(self, frame: Frame, to_space: Frame) -> Placement:
-        """Return the placement with another ``frame``; ``to_space`` is that of `to_space_of`."""
+        """Return the placement with another ``frame``.
+
+        Args:
+            frame: The transform from its space to simulation space.
+            to_space: The result of `to_space_of`.
+        """
         ground = self.ground
         if ground is None:
             return self._replace(frame=frame)

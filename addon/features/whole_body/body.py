@@ -537,7 +537,7 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
 def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
     """Return the rotation of axes without their scale and shear.
 
-    A rotation turns the other way about mirrored axes, so those are negated.
+    A rotation turns the other way about mirrored axes, so mirrored axes are negated.
 
     Args:
         axes: The axes, which may be scaled and sheared.

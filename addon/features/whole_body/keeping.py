@@ -43,8 +43,8 @@ from .settings import (
 def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
     """Pin a bone during playback; return the names of the feet that are pinned with it.
 
-    It is pinned where it is now. The first bone pinned like this also pins the feet as animated,
-    unless they are already pinned.
+    The bone is pinned where it is now. The first bone pinned like this also pins the feet as
+    animated, unless they are already pinned.
 
     Args:
         armature: The armature.

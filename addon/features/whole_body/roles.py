@@ -100,8 +100,8 @@ class Roles:
     def grip(self, rig: Skeleton, bone: int) -> Vec:
         """Return the point at which a bone is dragged and pinned, in the bone's space.
 
-        That is the head of hands, feet, head and hips. For other bones it is the head of the next
-        bone, because importers guess tails. The chest is dragged at the neck.
+        For a hand, a foot, the head or the hips, this is the bone's head. For other bones it is the
+        head of the next bone, because importers guess tails. The chest is dragged at the neck.
         """
         name = rig.names[bone]
         if name in self.ends:
@@ -167,9 +167,9 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
 def _is_person(body: Body) -> bool:
     """Return whether a body is visibly built like a person, so that `PERSON` applies.
 
-    Its names or shape show where it faces. It stands upright on two legs, each with a thigh and a
-    shin. The legs of birds and dinosaurs have another bone before the foot, or their trunk is more
-    level than upright.
+    Its names or shape show where it faces. The body stands upright on two legs, each with a thigh
+    and a shin. The legs of birds and dinosaurs have another bone before the foot, or their trunk is
+    more level than upright.
     """
     anatomy = body.anatomy
     legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]

@@ -102,7 +102,10 @@ class RestBend(NamedTuple):
 
 
 def chain_axis(joints: Sequence[Vec]) -> Vec:
-    """Return the direction from root to tip; if they coincide, that of the first bone with one."""
+    """Return the direction from the root to the tip.
+
+    If they coincide, this is the direction of the first bone that has any.
+    """
     axis = unit(sub(joints[-1], joints[0]))
     if axis is not None:
         return axis
@@ -429,7 +432,10 @@ def off_axis(direction: Vec, axis: Vec) -> Vec | None:
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return a unit vector perpendicular to the axis: toward the first usable bend, or any."""
+    """Return a unit vector perpendicular to the axis, toward the first usable bend.
+
+    If no bend is usable, the vector is arbitrary.
+    """
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:

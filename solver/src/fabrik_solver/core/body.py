@@ -440,7 +440,7 @@ def _pose_own_again(
 ) -> None:
     """Let each chain reach once more with its unshared bones, blended by the chain's influence.
 
-    Each starts from the blend of the layers that include it. At full influence these are all
+    Each chain starts from the blend of the layers that include it. At full influence these are all
     layers, so its tip is on target whatever the other chains do. With a single layer, the tip is on
     target already.
     """

@@ -22,12 +22,12 @@ def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int
 
     Each step pulls all bones in the same direction, as a load on the tip would (see
     `_pulled_along`). Let l be the length of a bone and d its direction. To first order, a pull
-    moves the tip by the 3 × 3 matrix Σ l (1 − d dᵀ). A step is O(bones). It is Newton's method with
-    the pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap, it has the
-    smallest sum of squared angles, weighted by length. It doesn't choose a joint, plane or branch,
-    so the solution is as smooth as its input. Planar chains stay planar.
+    moves the tip by the 3 × 3 matrix Σ l (1 − d dᵀ). A step costs O(bones). This is Newton's method
+    with the pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap, a step has
+    the smallest sum of squared angles, weighted by length. It doesn't choose a joint, plane or
+    branch, so the solution is as smooth as its input. Planar chains stay planar.
 
-    The first pass only restores the lengths from the root on. It is the forward pass of a FABRIK
+    The first pass only restores the lengths, root first. It is the forward pass of a FABRIK
     iteration, and changes nothing if the lengths are already right.
 
     Returns:

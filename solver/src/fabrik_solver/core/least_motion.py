@@ -5,8 +5,8 @@ spring's force is limited, and a stricter rank is stronger than all lower ranks 
 stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
 start of the drag, with weak springs that grow.
 
-It uses Newton's method. It uses the stiffness of a spring, and the force that the previous step
-predicted, because tension keeps a straight leg straight. Each step is corrected for curvature. It
+It uses Newton's method. The force of a spring that the previous step predicted counts, besides its
+stiffness, because tension keeps a straight leg straight. Each step is corrected for curvature. It
 is lengthened if the energy falls as steeply at its end as at its start. Limits that a step would
 leave constrain it. Their boundaries (walls) are curved, so the force that presses a joint against a
 wall also resists motion along the wall. A step that gains nothing ends where it meets the next
@@ -180,7 +180,7 @@ class Tie:
 
 @final
 class Search:
-    """The search for one pose.
+    """The search for a single pose.
 
     Attributes:
         body: The bones.
@@ -222,7 +222,7 @@ class Search:
         """Return the pose found from a starting pose.
 
         All forces grow together, so that limbs keep the bend of the starting pose. If targets
-        conflict, their forces finally drop to that of dragged points. Otherwise soft goals would
+        conflict, their forces finally drop to those of dragged points. Otherwise soft goals would
         still affect them.
         """
         conflict = is_last = False
@@ -294,7 +294,7 @@ class Search:
                 return step
 
     def _factorize(self, damping: float) -> None:
-        """Factorize the system with a damping, or with the least sufficient one above it.
+        """Factorize the system with a damping, or with the least sufficient damping above it.
 
         Raises:
             OverflowError: If a number isn't finite, so that there is no solution.

@@ -101,8 +101,8 @@ def _turned_and_landed(
 ) -> int:
     """Shape the chain with CCD, then land; return the number of iterations.
 
-    Each CCD iteration draws the tip by an even step. Their number is fixed, as with FABRIK, because
-    the pose would jump if it changed.
+    Each CCD iteration draws the tip by an even step. The number of these iterations is fixed, as
+    with FABRIK, because the pose would jump if it changed.
     """
     near_enough, start = min(tolerance, EXACT), joints[-1].at()
     used = min(SHORT_SHAPING, iterations)

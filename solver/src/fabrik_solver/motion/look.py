@@ -320,9 +320,9 @@ def shares(chain: ChainInput, distribution: float) -> list[float]:
 def gaze_angle(angle: float, limit: float, softness: float) -> float:
     """Return how far a gaze rotates toward a target at an angle, both in radians.
 
-    It follows the target up to the limit; with softness, it slows down near the limit. It stays
-    there while the target moves halfway from the limit to straight behind. Then it rotates back, so
-    that it doesn't jump from side to side when the target passes behind.
+    It follows the target up to the limit; with softness, it slows down near the limit. The gaze
+    stays at the limit while the target moves halfway from the limit to straight behind. Then it
+    rotates back, so that it doesn't jump from side to side when the target passes behind.
     """
     if limit >= UNLIMITED:
         return angle

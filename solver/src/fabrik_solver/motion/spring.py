@@ -18,10 +18,10 @@ So a damped spring is exact at its steps, for any stiffness, length and h. The m
 part of the forces. The length is restored along the previous direction (SHAKE; Ryckaert, Ciccotti
 and Berendsen, 1977), which neither adds nor removes energy.
 
-It differs from VRM in two ways. A bone swings as a pendulum that includes all its children. And it
-returns to the strand's FK pose instead of its rest axis on the previous bone. Otherwise each bone
-would amplify the motion of the previous one: a strand of ten bones would whip about, differently at
-each frame rate. A single bone behaves as in VRM.
+This law differs from VRM in two ways. A bone swings as a pendulum that includes all its children.
+And it returns to the strand's FK pose instead of its rest axis on the previous bone. Otherwise each
+bone would amplify the motion of the previous one: a strand of ten bones would whip about,
+differently at each frame rate. A single bone behaves as in VRM.
 """
 
 from collections.abc import Sequence

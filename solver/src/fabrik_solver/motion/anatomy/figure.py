@@ -131,8 +131,8 @@ class Names:
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
 
-        A bone named like the hand or foot with more words is one of them, whatever these words are.
-        Bones at the same joint or beyond don't lead to it, such as those that roll a foot.
+        A bone named like the hand or foot with more words counts as a twist bone, whatever these
+        words are. Bones at the same joint or beyond, such as those that roll a foot, don't count.
         """
         name, above = {*self.words[end]}, bones[end].parent
         while above >= 0 and (above in self.twists or name < {*self.words[above]}):
@@ -544,8 +544,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deforming bones, plus others whose names show limbs that it
-    lacks: legs may have no parent.
+    They are the largest hierarchy with deforming bones, plus others whose names show limbs that the
+    largest one lacks: legs may have no parent.
     """
     hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}
