@@ -27,8 +27,8 @@ def errors(mode: int, values: Numbers, other: Numbers, reach: float) -> Numbers:
         reach: The length of the chain.
     """
     if mode in (LOCATION, SCALE):
-        apart = np.linalg.norm(np.subtract(values, other, dtype=np.float64), axis=-1)
-        return apart / reach if mode == LOCATION else apart
+        distance = np.linalg.norm(np.subtract(values, other, dtype=np.float64), axis=-1)
+        return distance / reach if mode == LOCATION else distance
     return angles(quaternions(mode, values), quaternions(mode, other))
 
 

@@ -88,7 +88,7 @@ def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
     """
     bend, side, _ = chain.bending()
     turn = swing_turn(chain.axis, unit(bend) or side, axis, 1.0)
-    if not chain.is_known and Chain(tuple(joints)).aside < STRAIGHT:
+    if not chain.is_known and Chain(tuple(joints)).deviation < STRAIGHT:
         return rotate(turn, bend if unit(bend) else side)
     return chain.bend_of_moved(chain.moved_to(joints), axis, turn)[0]
 

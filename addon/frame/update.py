@@ -1,8 +1,8 @@
 """One update: read → solve → write.
 
 Before Blender evaluates, armatures are solved from channels if that pays off, so one evaluation is
-enough. Afterward, those with a wrong pose are solved and evaluated again. The handlers restore the
-FK pose before and after both.
+enough. Afterward, armatures with a wrong pose are solved, and evaluated again. The handlers restore
+the FK pose before and after both evaluations.
 """
 
 from __future__ import annotations

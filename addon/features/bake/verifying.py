@@ -140,11 +140,11 @@ def _distances(
     ends[:, 3] = 1.0
     ends[:, 1, 1] = [bones[i].bone.length for i in selection.bones]
 
-    def apart(live_worlds: Numbers, baked_worlds: Numbers) -> Numbers:
+    def distances(live_worlds: Numbers, baked_worlds: Numbers) -> Numbers:
         return np.linalg.norm(((live_worlds - baked_worlds) @ ends)[:, :, :3], axis=2).max(axis=-1)
 
     scale = np.linalg.norm(a.worlds[:, :3, :3], axis=1).mean(axis=-1)
-    return _differences(a, b, apart), np.array(selection.chain_lengths) * scale[:, None]
+    return _differences(a, b, distances), np.array(selection.chain_lengths) * scale[:, None]
 
 
 def still_posed(

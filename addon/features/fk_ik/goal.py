@@ -204,7 +204,7 @@ def _reach_offset(chain: Chain, softness: float, overreach: float) -> Vec:
     distance = length(root_to_tip)
     if distance == 0.0:
         return ORIGIN
-    is_straight = distance > 0.5 and chain.aside < STRAIGHT
+    is_straight = distance > 0.5 and chain.deviation < STRAIGHT
     wanted = 1.0 + overreach if is_straight else distance
     start = 1.0 - softness
     if distance > start and softness > 0.0:

@@ -125,8 +125,8 @@ def roles_of(
 ) -> Roles:
     """Return the roles of an armature's bones, as found by recognizing its body.
 
-    Bones that only copy others pass their roles to these, and bones carried by controls to their
-    controls.
+    A bone that only copies another passes its role to that bone. A bone carried by a control passes
+    it to the control.
 
     Args:
         armature: The armature.

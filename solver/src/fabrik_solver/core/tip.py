@@ -251,27 +251,27 @@ class Secant:
     """Broyden's method in three dimensions.
 
     Attributes:
-        undone: The approximate inverse Jacobian.
+        inverse_jacobian: The approximate inverse Jacobian.
     """
 
     def __init__(self) -> None:
-        self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
+        self.inverse_jacobian = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
 
     def step(self, change: Vec, most: float) -> Vec:
         """Return the step that should cancel a residual, at most ``most`` long."""
-        step = scaled(mat_apply(self.undone, change), -1.0)
+        step = scaled(mat_apply(self.inverse_jacobian, change), -1.0)
         return scaled(step, min(1.0, most / max(length(step), 1e-300)))
 
     def learn(self, step: Vec, difference: Vec) -> None:
         """Update the inverse Jacobian with the difference made by a step."""
-        expected = mat_apply(self.undone, difference)
+        expected = mat_apply(self.inverse_jacobian, difference)
         size = dot(step, expected)
         if abs(size) < 1e-9 * dot(step, step):
             return
-        x, y, z = mat_columns(self.undone)
+        x, y, z = mat_columns(self.inverse_jacobian)
         row = (dot(step, x) / size, dot(step, y) / size, dot(step, z) / size)
         error = sub(step, expected)
-        self.undone = mat_from_columns(
+        self.inverse_jacobian = mat_from_columns(
             add(x, scaled(error, row[0])),
             add(y, scaled(error, row[1])),
             add(z, scaled(error, row[2])),

@@ -234,7 +234,7 @@ def _bow_branch(
     if len(path) < 2 or urge == 0.0:
         return
     chain = Chain((*[nodes[i].head.at for i in path], effector.place), bend)
-    if chain.aside >= STRAIGHT or chain.scale == 0.0:
+    if chain.deviation >= STRAIGHT or chain.scale == 0.0:
         return
     joints = copied(chain.start)
     tip = joints[-1].at()
@@ -243,7 +243,7 @@ def _bow_branch(
     bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
     side = side_of([bend], chain.axis)
     goal = mix(tip, bent, urge)
-    keep = max(chain.aside / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
+    keep = max(chain.deviation / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
     bow(joints, chain.axis, keep, goal, side)
     for i, joint in zip(path, joints[1:], strict=True):
         nodes[i].ends[0].at = add(chain.root, scaled(joint.at(), chain.scale))

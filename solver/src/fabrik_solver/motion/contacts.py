@@ -253,11 +253,11 @@ def _standing(
     slow = hurry * limit
     least = round(WINDOW * rate / hurry)
     pairs = zip(_paces(trajectory, rate, hurry), low, strict=True)
-    stands = [is_low and speed < slow for speed, is_low in pairs]
+    in_contact = [is_low and speed < slow for speed, is_low in pairs]
     creep = HEEL_HEIGHT * leg  # It may be as far from its mean as it may be above its lowest place.
-    _close(stands, round(GAP * rate))
-    for first, last in runs(stands, True):
-        stands[first : last + 1] = [False] * (last - first + 1)
+    _close(in_contact, round(GAP * rate))
+    for first, last in runs(in_contact, True):
+        in_contact[first : last + 1] = [False] * (last - first + 1)
         pieces = _pieces(trajectory.path, (first, last), creep, max(1, round(QUICKEST * rate)))
         long = max(least, 2.0 * creep / slow * rate)
         whole = [(a, b) for a, b in pieces if b - a >= long] or pieces
@@ -267,15 +267,15 @@ def _standing(
             whole[-1] = (whole[-1][0], pieces[-1][1])
         for a, b in whole:
             if b - a >= least:
-                stands[a : b + 1] = [True] * (b - a + 1)
-    return stands
+                in_contact[a : b + 1] = [True] * (b - a + 1)
+    return in_contact
 
 
-def _close(stands: list[bool], gap: int) -> None:
+def _close(in_contact: list[bool], gap: int) -> None:
     """Close gaps between contacts that are shorter than a number of frames."""
-    for first, last in runs(stands, False):
-        if first > 0 and last < len(stands) - 1 and last - first < gap:
-            stands[first : last + 1] = [True] * (last - first + 1)
+    for first, last in runs(in_contact, False):
+        if first > 0 and last < len(in_contact) - 1 and last - first < gap:
+            in_contact[first : last + 1] = [True] * (last - first + 1)
 
 
 def _low(

@@ -20,7 +20,7 @@ class Chain:
         parts: The part of the body that each bone's name stands for.
         kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for other names, otherwise empty.
         halves: Whether each bone is the second half of a bone split for twisting.
-        stands: Whether it is a leg without a foot, standing on the tail of its last bone.
+        stands_on_tail: Whether it is a leg without a foot, standing on the tail of its last bone.
         size: Its length.
         low: The height of its lowest joint above the floor.
         high: The height of its first joint.
@@ -40,8 +40,8 @@ class Chain:
         del self.path[_held(names, self.path) :]
         self.trunk = bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
-        self.stands = self.path[-1] in figure.tips
-        if self.stands:
+        self.stands_on_tail = self.path[-1] in figure.tips
+        if self.stands_on_tail:
             self.heads.append(figure.tips[self.path[-1]])
         self.parts = [names.parts[i] for i in self.path]
         self.kind = _kind(self.parts)

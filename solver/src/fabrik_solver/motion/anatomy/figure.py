@@ -267,15 +267,15 @@ class Figure:
             return {}
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
-    def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
+    def _on_ground(self, down: dict[int, Vec], ground: float, tolerance: float) -> dict[int, Vec]:
         """Return the tails on a common ground; empty if they are too few for legs.
 
         Args:
             down: The tails that lead down, by bone.
             ground: The height of the ground.
-            apart: How far above it a tail may be.
+            tolerance: How far above it a tail may be.
         """
-        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
+        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= tolerance}
         # Two sprawling pairs may be anything unless they are named as legs; three are an insect's.
         parts = self.names.parts
         sure = [i for i in tips if LIMBS.get(parts[i]) == "LEG" or self._is_upright(i)]

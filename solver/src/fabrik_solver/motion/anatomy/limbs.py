@@ -220,7 +220,7 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     if len(bones) - len(halves) < 2:
         halves = ()  # Both bones may have the same name.
     if end < 0:
-        is_bare = kind != "LEG" or not chain.stands
+        is_bare = kind != "LEG" or not chain.stands_on_tail
     else:
         is_last = (beyond < 0 or chain.is_mark(last + 1)) and chain.parts[last] not in ENDS
         is_high = kind == "LEG" and Ankle(chain, first, last).height > THICKEST_SOLE
@@ -236,7 +236,7 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     also provides evidence, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)
-    if chain.stands and kind == "LEG":
+    if chain.stands_on_tail and kind == "LEG":
         return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
     end = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
@@ -249,8 +249,8 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
         first, last = _carriers(chain, kind, end), end
     else:
         last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
-        stands = _standing(pair, chain, lower, last) if kind == "LEG" else last
-        first = _carriers(chain, kind, stands)
+        last_joint = _standing(pair, chain, lower, last) if kind == "LEG" else last
+        first = _carriers(chain, kind, last_joint)
         last = last if kind == "LEG" else _wrist(chain, first)
     return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
 

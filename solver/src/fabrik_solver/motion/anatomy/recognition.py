@@ -340,8 +340,8 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
-        apart = ASIDE * figure.height
-        ends = {i: end for i, end in ends.items() if length(end) > apart}  # Not a sensor.
+        least = ASIDE * figure.height
+        ends = {i: end for i, end in ends.items() if length(end) > least}  # Not a sensor.
         return _ahead_of_chest(steps, ends, front)
     on = unit(sub(heads[bone], heads[first])) or ORIGIN
     children = _onward(ends, on, figure.left) or children
