@@ -147,8 +147,8 @@ class Body:
         rig: Its kind of rig.
         bones: Its bones, by their index in `anatomy`, in the same space.
         anatomy: Its parts, in armature space rotated so that Z is up.
-        size: Its height in armature space, or its longest reach of a limb if that is more; its
-            largest extent if it doesn't stand on legs.
+        size: Its height in armature space, or the longest reach of a limb if that is more. If the
+            body doesn't stand on legs, its largest extent.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
         frame: The frame of its animation used for recognition; all directions refer to it. None for

@@ -127,13 +127,13 @@ def fk_goal(
 
 
 def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec]) -> Chain:
-    """Return the evaluated chain from a start bone on.
+    """Return the evaluated chain from a start bone onward.
 
     Args:
         chain: The constraint.
         start: The index of the bone in the chain.
         frames: The evaluated frames of all its bones.
-        joints: The joints from that bone on.
+        joints: The joints from that bone onward.
     """
     end = start + len(joints) - 1
     tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]

@@ -134,7 +134,7 @@ class BoneFacts:
 
     @property
     def kind(self) -> str:
-        """Kind of the person's part; empty for other bones."""
+        """The kind of a person's part that the bone belongs to; empty if there is none."""
         return self.part.kind if self.part else ""
 
 

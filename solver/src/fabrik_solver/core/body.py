@@ -48,9 +48,10 @@ class Member:
     Attributes:
         bones: The indices of its bones in the body, root first.
         tip: Position of the tip in the last bone's posed axes.
-        rest_bends: The ``rest_bend`` of the chain from each bone on (see `ChainInput`).
+        rest_bends: For each bone, the ``rest_bend`` of the part of the chain that it begins (see
+            `ChainInput`).
         has_hand: Whether the last bone can be oriented.
-        limb_bends: The ``limb_bend`` of the chain from each bone on.
+        limb_bends: The ``limb_bend`` of the same parts.
     """
 
     __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
@@ -315,7 +316,7 @@ class BodyInput:
         rotations: Sequence[Quat],
         bias: float,
     ) -> ChainInput:
-        """Return the bones of a chain from an index on, in another FK pose.
+        """Return the bones of a chain from an index onward, in another FK pose.
 
         Args:
             member: The chain.

@@ -229,7 +229,7 @@ class Chain:
         return Chain(self.joints, self.bend, tuple(lengths), self.is_sure, self.folds)
 
     def bone_lengths(self) -> tuple[float, ...]:
-        """Return the bone lengths to solve with, from the root on."""
+        """Return the bone lengths to solve with, root first."""
         return self._sizes
 
 

@@ -377,7 +377,7 @@ def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: 
     """Return the joint rotations that point a chain at solved joints as far as limits allow.
 
     Args:
-        bones: The chain, from the root on.
+        bones: The chain, root first.
         joints: The heads of the bones, and the tip.
         parent: The axes of the root bone's parent.
         turn: The rotation of the whole chain.

@@ -28,8 +28,8 @@ def pose_chain(
 ) -> Posture:
     """Pose the bones of a chain so that its tip is on the target.
 
-    Positions are solved first. Then, from the root on, each bone swings by the smallest rotation to
-    its solved direction. It keeps its twist, its location and, without stretch, its scale.
+    Positions are solved first. Then each bone in turn, root first, swings by the smallest rotation
+    to its solved direction. It keeps its twist, its location and, without stretch, its scale.
 
     Under non-uniform scale a bone's length changes as it rotates. The positions are then solved
     again with the new lengths until the tip is on target, with increasing under-relaxation against

@@ -163,7 +163,7 @@ def _facing_pole(
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
-    """Point each bone, from the root on, at its solved next joint.
+    """Point each bone in turn, root first, at its solved next joint.
 
     Returns:
         The local rotations, four numbers per bone; the length of the chain; the tip's position; the

@@ -102,7 +102,7 @@ class Look(NamedTuple):
 
 @final
 class PosedBone:
-    """A posed bone of a chain, computed from the root on, in armature space.
+    """A posed bone of a chain, computed after its parent, in armature space.
 
     Attributes:
         fk_rotation: Its local rotation in the FK pose.

@@ -287,7 +287,10 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first trunk bone named as a head, preferably as nothing else, or -1."""
+    """Return the first trunk bone named as a head, or -1.
+
+    Bones whose names mean nothing else come first.
+    """
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
