@@ -84,7 +84,7 @@ class Uses(NamedTuple):
     """How chains use the joints of an armature; the bone below a joint identifies it.
 
     Attributes:
-        used: The joints at which a chain bends, or a body that the plan poses.
+        used: The joints that bend in a chain, or in a body that the plan poses.
         pole_axis: Returns the axis about which a joint flexes toward the pole of its chain, in the
             bone's rest space; None without a pole.
     """

@@ -162,7 +162,8 @@ def _close_gaps(
         collection: The name of the list.
         active: The name of the property with the list's active index; empty if there is none.
         count: The previous number of items.
-        new_indices: The removed indices, as keys; new indices of the others are added.
+        new_indices: A dictionary with the removed indices as keys; the new indices of the others
+            are added here.
     """
     if not new_indices:
         return

@@ -171,7 +171,7 @@ def _blocks(group: bpy.types.PropertyGroup) -> list[bpy.types.Object | bpy.types
 
 @cache
 def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the nested property groups of a class that have pointers to objects or collections."""
+    """Return a class's nested property groups that have pointers to objects or collections."""
     base = bpy.types.PropertyGroup.bl_rna
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
     groups = [prop for prop in pointers if prop.fixed_type.base == base]
@@ -187,7 +187,7 @@ def _inner_lists(kind: type[bpy.types.PropertyGroup]) -> list[str]:
 
 @cache
 def _pointers(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the pointers to objects or collections of a property group."""
+    """Return a property group's pointers to objects or collections."""
     return _pointers_in(cast(Any, kind).bl_rna)
 
 

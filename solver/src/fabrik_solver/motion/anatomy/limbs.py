@@ -102,8 +102,8 @@ def _may_be_limb(pair: Pair) -> bool:
 def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
     """Return the indices of the first bone and the end of each limb, by its side.
 
-    The legs of a row, such as an insect's, are alike: all begin and end like most of them. Both
-    limbs of a pair are alike unless their names differ.
+    The legs of a row, such as an insect's, all get the indices that most of them have. Both limbs
+    of a pair get the same indices unless their names differ.
     """
     ends = [_ends(pair.lower, kind, pair) for pair, kind in labelled]
     rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in labelled]
