@@ -322,7 +322,7 @@ class Overwritten:
             curves: F-curves that overwrite other slots if the evaluation includes animation.
             muted: These F-curves, if they are muted for the evaluation.
             fk: The FK pose with the values of the muted F-curves.
-            copy: The copy to be evaluated, to write to that instead; None if Blender will copy the
+            copy: The copy to be evaluated, which is written instead; None if Blender will copy the
                 armature, or has to.
             is_quiet: Whether to avoid tagging the armature.
 

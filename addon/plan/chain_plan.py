@@ -516,7 +516,7 @@ class UnitPart(UnitPlan):
 
     @property
     def parts(self) -> Sequence[UnitPart]:
-        """Only this part."""
+        """The part itself, as the only element."""
         return (self,)
 
     def needs(self) -> list[Point]:

@@ -132,7 +132,7 @@ class Order:
         self.carried: set[int] = set()
         self._native: dict[Node, list[tuple[Any, list[Node]]]] = {}
         self._behind: dict[Node, frozenset[UnitPlan]] = {}
-        """The units on which a node depends in any way, also late."""
+        """The units on which a node depends in any way, including one update late."""
         self._traces: dict[Node, Trace] = {}
         self._is_circular = False
         self._sources: dict[Node, list[Node]] = {}
@@ -659,7 +659,7 @@ class Order:
         return by_bone
 
     def _units_behind(self, starts: Sequence[Node]) -> frozenset[UnitPlan]:
-        """Return the units on which nodes depend in any way, also late.
+        """Return the units on which nodes depend in any way, including one update late.
 
         Units that these need anyway are left out.
         """

@@ -91,7 +91,11 @@ def compare(
 
 
 def _lost(baked: Recording, selections: Sequence[BakeSelection]) -> tuple[float, str, int]:
-    """Return the largest distance that files lose from a pose, the bone's name and the frame."""
+    """Return the largest shear that files can't store, with the name of its bone and its frame.
+
+    Returns:
+        The shear as a distance, 0 if negligible; the bone's name; the frame.
+    """
     worst = (0.0, "", 0)
     for selection, recorded in zip(selections, baked.armatures, strict=True):
         scales = np.linalg.norm(recorded.worlds[:, :3, :3], axis=1).mean(axis=-1)

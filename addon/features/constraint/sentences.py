@@ -167,7 +167,15 @@ def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPl
 
 
 def _posing_alone(armature: bpy.types.Object, bone: str, turns: bool) -> list[ChainPlan]:
-    """Return the constraint that poses a bone alone, if the bone isn't its control."""
+    """Return the constraint that poses a bone regardless of its FK pose, in a list.
+
+    The list is empty if there is no such constraint, or if the bone is its control.
+
+    Args:
+        armature: The armature.
+        bone: The name of the bone.
+        turns: Whether the constraint has to rotate the bone, too.
+    """
     index = skeleton_of(armature).index.get(bone, -1)
     chains = [chain for chain in chains_in(armature) if index in (*chain.posed, chain.tip_bone)]
     posing = [chain for chain in chains if _poses_alone(chain, index, turns)]

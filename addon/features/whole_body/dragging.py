@@ -321,8 +321,8 @@ class WholeBodyDrag:
     def _sitting(self, places: Sequence[Vec]) -> float:
         """Return how far the drag moves the body's weight onto a seat, from 0 to 1.
 
-        Hips are dragged with the weight. A person's head or chest that goes down as far as a thigh
-        is long, and not forward as in a bow, sits down.
+        Hips are dragged with the weight. A person sits down if the head or chest is lowered by a
+        thigh's length, and isn't moved forward as in a bow.
         """
         roles = self._roles
         if self._is_dragged(roles.hips):

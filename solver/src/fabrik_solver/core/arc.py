@@ -75,7 +75,13 @@ def _flat_arc(
 
 
 def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> float:
-    """Return the least joint angle that puts the ends ``chord`` apart, or as close as possible."""
+    """Return the least joint angle that puts the ends ``chord`` apart, or as close as possible.
+
+    Args:
+        lengths: The lengths of the bones.
+        chord: The wanted distance between the ends.
+        folds: How each joint flexes (see `RestBend`).
+    """
     high, nearest = 0.0, fsum(lengths)
     for step in range(1, STEPS + 1):
         angle = pi * step / STEPS

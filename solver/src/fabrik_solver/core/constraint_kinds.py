@@ -321,7 +321,12 @@ class ChannelRange:
         self.least, self.most = least, most
 
     def fractions(self, values: Vec, is_extrapolated: bool) -> list[float]:
-        """Return each axis's position in its range: 0 at the minimum, 1 at the maximum."""
+        """Return each axis's position in its range: 0 at the minimum, 1 at the maximum.
+
+        Args:
+            values: A value for each axis.
+            is_extrapolated: Whether values outside the range aren't clamped to it.
+        """
         fractions: list[float] = []
         for axis in range(3):
             value, least, most = values[axis], self.least[axis], self.most[axis]

@@ -190,7 +190,12 @@ def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
 
 
 def _measure(node: Node, reach: float) -> None:
-    """Set everything that stays the same during iterations."""
+    """Set a node's properties that stay the same during iterations.
+
+    Args:
+        node: The node, with its head and ends in the FK pose.
+        reach: The reach of the tree, which tells different offsets from rounding.
+    """
     head, ends = node.head, node.ends
     for end in ends:
         head.weight += end.weight

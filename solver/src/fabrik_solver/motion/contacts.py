@@ -458,7 +458,13 @@ def _pieces(
 
 
 def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Return the first and last frame around the middle of a run with nearly the middle's pose."""
+    """Return the first and last frame of the steady middle of a run.
+
+    Args:
+        first: The first frame of the run.
+        last: The last one.
+        is_near: Whether the poses of two frames are nearly equal.
+    """
     middle = begin = end = (first + last) // 2
     while begin > first and is_near(begin - 1, middle):
         begin -= 1

@@ -89,7 +89,7 @@ def toes_of(bend: float, toes: Quat) -> Quat:
 def _about(
     a: float, b: float, center_a: float, center_b: float, angle: float
 ) -> tuple[float, float]:
-    """Return a point rotated about a center in a plane, from its first axis toward its second."""
+    """Return a point of a plane rotated about a center, from the first axis toward the second."""
     cosine, sine = cos(angle), sin(angle)
     a, b = a - center_a, b - center_b
     return center_a + cosine * a - sine * b, center_b + sine * a + cosine * b

@@ -406,7 +406,14 @@ def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
 
 
 def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
-    """Return a partial rotation with certain angles, as a quaternion in armature space."""
+    """Return a rotation of a gaze, or a part of it, as a quaternion in armature space.
+
+    Args:
+        gaze: The gaze before the rotation.
+        turn: The complete rotation.
+        angle: The angle about its axis.
+        roll: The angle about the rotated gaze, unless the complete rotation has no roll.
+    """
     swing = quat_about(turn.axis, angle)
     if turn.roll == 0.0:
         return swing

@@ -442,6 +442,12 @@ def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> l
     """Return the offset at an end of a lock, and its value one frame into the lock.
 
     A blend that continues both matches the lock's velocity.
+
+    Args:
+        offset: Returns the offset at a frame.
+        frame: The frame of this end.
+        other: The frame of the other end.
+        rate: The frame rate.
     """
     near = min(max(1, round(LOOKED * rate)), abs(other - frame))
     here = offset(frame)

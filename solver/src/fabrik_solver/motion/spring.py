@@ -186,7 +186,14 @@ class Tail:
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
     def at_start(self, rest: Vec, spring: Spring, external: Vec, is_settling: bool) -> Vec:
-        """Return the direction at the start: that of the FK pose, or where the forces settle."""
+        """Return the direction at the start: that of the FK pose, or where the forces settle.
+
+        Args:
+            rest: The direction of the FK pose, to which the bone springs back.
+            spring: The bone's settings.
+            external: The external force.
+            is_settling: Whether the bone starts where the forces would leave it.
+        """
         self.rest = rest
         direction = unit_or(self.arm, rest)
         if not is_settling:

@@ -83,7 +83,14 @@ def arc_over(
 
 
 def _free(cast: Cast, point: Vec, rise: Vec, most: float) -> float:
-    """Return the free height above a location, so that rays don't start above a roof."""
+    """Return the free height above a location, so that rays don't start above a roof.
+
+    Args:
+        cast: Casts a ray at the ground.
+        point: The location.
+        rise: The unit vector upward.
+        most: The height to search, and the result if nothing is in the way.
+    """
     off = 0.01 * most
     hit = cast(add(point, scaled(rise, off)), rise, most)
     return most if hit is None else 0.9 * dot(sub(hit.place, point), rise)

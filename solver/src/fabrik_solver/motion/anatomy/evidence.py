@@ -137,7 +137,7 @@ def are_fins(pair: Pair) -> float:
 
 
 def hangs_beside_feet(pair: Pair) -> float:
-    """Return 1 if a pair without feet is on the same bone as legs with feet, like cloth."""
+    """Return 1 if a pair without feet hangs beside legs with feet, as the flaps of a coat do."""
     beside = [other for other in pair.others if other.trunk == pair.trunk]
     return float(
         not pair.has_foot
@@ -317,7 +317,10 @@ def is_long_bone(ankle: Ankle) -> float:
 
 
 def bones_before(ankle: Ankle) -> float:
-    """Return how many earlier joints are near the ground: the first of them is the ankle."""
+    """Return how many of the joints before an ankle are near the ground.
+
+    The first of these would then be the ankle.
+    """
     return float(ankle.earlier)
 
 

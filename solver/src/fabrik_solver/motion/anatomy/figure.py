@@ -498,8 +498,15 @@ class Figure:
     def _side_at(self, off: float, beyond: set[int]) -> int:
         """Return the side of a bone from its distance to the median plane and its children's sides.
 
-        Near the plane, it is on its children's side if all of them share it, or if it is on that
-        side too.
+        Near the plane, the bone is on its children's side if all of them share one. A slight offset
+        to the side on which some of them are is enough, too.
+
+        Args:
+            off: The signed distance, positive to the left.
+            beyond: The sides of its children.
+
+        Returns:
+            1 for left, -1 for right, 0 for the middle.
         """
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
             return 1 if off > 0.0 else -1

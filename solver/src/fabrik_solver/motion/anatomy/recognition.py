@@ -235,10 +235,11 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     if len(legs) >= SPRAWLING and min(legs) > 0.0:
         down = 1.0
     whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
-    return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * max(0.0, down) * whole
+    sides = _fraction_on_left(figure, anatomy)
+    return KNOWLEDGE.get(anatomy.evidence, 0.0) * sides * max(0.0, down) * whole
 
 
-def _apart(figure: Figure, anatomy: Anatomy) -> float:
+def _fraction_on_left(figure: Figure, anatomy: Anatomy) -> float:
     """Return the fraction of left limbs that begin to the left of their twins."""
     heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
