@@ -1,8 +1,8 @@
 """Poses of armatures and transforms of bones and objects, during a solve.
 
 If something follows a solved chain, its transforms in Blender still show the previous pose. Before
-an evaluation, all edited or animated transforms are outdated as well. So they are computed here
-from local channels, and don't depend on the previous pose, bit for bit.
+an evaluation, all edited or animated transforms are outdated as well. They are therefore computed
+here from local channels. The result doesn't depend on the previous pose, not even in its rounding.
 """
 
 from __future__ import annotations

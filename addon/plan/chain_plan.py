@@ -489,7 +489,7 @@ class UnitPlan:
         return 0
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the objects from which the unit reads only channels, but no parents."""
+        """Return the objects of which the unit reads the channels, but not the parents."""
         return ()
 
 

@@ -216,7 +216,7 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
 
 
 def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
-    """Return the constraint whose tip has a bone as its hand or foot, otherwise None.
+    """Return the constraint that carries a bone as its hand or foot; None if there is none.
 
     The hand is the child whose head is closest to the tip. Fingers are posed in FK, because the
     constraint orients their hand.

@@ -140,7 +140,7 @@ def add_mesh(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> 
 
 
 def _vertices(armature: bpy.types.Object, bone: str) -> list[Vector]:
-    """Return the vertices that mostly this bone deforms, at rest, in bone space."""
+    """Return the vertices that are deformed mostly by a bone, at rest, in bone space."""
     inside: list[Vector] = []
     to_bone = cast(Any, pose_bones(armature)[bone]).bone.matrix_local.inverted_safe()
     for ob in bpy.data.objects:

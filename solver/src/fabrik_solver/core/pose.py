@@ -61,12 +61,12 @@ def pose_chain(
     else:
         posture = reach_oriented(begun, goal, solver, iterations, tolerance, tip, stretch)
     if start:
-        posture.numbers = _beside(posture.rotations, chain)
+        posture.numbers = _compatible(posture.rotations, chain)
     return posture if influence == 1.0 else weakened(posture, chain, influence)
 
 
-def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
-    """Return rotations compatible with the FK pose, as four numbers per bone."""
+def _compatible(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
+    """Return quaternions with the signs nearest to those of the FK pose, four numbers per bone."""
     fk_rotations = [*chain.rotations]
     if chain.hand is not None and chain.limb is None:
         fk_rotations.append(chain.hand.fk_rotation)

@@ -355,7 +355,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones that lead ahead, otherwise those that begin above or below the chest.
+    """Return the bones whose chains lead ahead; without any, those above or below the chest.
 
     Args:
         steps: The vectors to the heads of the bones, by bone.
