@@ -264,8 +264,8 @@ class Body:
         rig: Its kind of rig.
         bones: Its bones, by their index in `anatomy`, in the same space.
         anatomy: Its parts, in armature space rotated so that Z is up.
-        size: Its height in armature space, or its longest reach of a limb if that is more; its
-            largest extent if it doesn't stand on legs.
+        size: Its height in armature space, or the longest reach of a limb if that is more. If the
+            body doesn't stand on legs, its largest extent.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
         frame: The frame of its animation used for recognition; all directions refer to it. None for
@@ -375,8 +375,8 @@ class Body:
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
-        named as a root, lies on the floor, or carries something else on the floor, such as foot
-        controls.
+        named as one or lies on the floor. So does a bone that carries something else on the floor,
+        such as foot controls.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -422,7 +422,7 @@ class Body:
 
     @property
     def up(self) -> Vector:
-        """The direction up, in armature space."""
+        """The up direction, in armature space."""
         return self.turn @ Vector(UP)
 
     @property

@@ -203,7 +203,7 @@ def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
 
 
 class Clicks:
-    """The limbs that the user means by clicking bones of an armature.
+    """The limbs that clicked bones of an armature stand for.
 
     Attributes:
         armature: The armature.
@@ -220,11 +220,11 @@ class Clicks:
             self._below.setdefault(row.parent, []).append(i)
 
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
-        """Return the limb that a bone means, and whether the bone is at or below its end.
+        """Return the limb that a bone stands for, and whether the bone is at or below its end.
 
-        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper
-        bone, which deforms nothing, means the only limb that it controls, or else the limb beside
-        it.
+        This is the limb that contains the bone, or carries it below the wrist or ankle; None if
+        there is no such limb. A helper bone, which deforms nothing, stands for the only limb that
+        it controls, or else the limb beside it.
         """
         limb_here = self._at(self._index(bone))
         if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:
@@ -244,13 +244,13 @@ class Clicks:
         return next(iter(candidates.items())) if len(candidates) == 1 else None
 
     def stiff_at(self, bone: str) -> str:
-        """Return the single bone of the stiff limb that a bone means; empty for any other limb."""
+        """Return the only bone of the stiff limb that a bone stands for; empty for other limbs."""
         index = self._index(bone)
         stiff = (limb.bones[0] for limb in self.body.anatomy.stiff)
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
 
     def posed_by_ik(self, bone: str) -> str:
-        """Return the bone with Blender's IK whose target or pole is this helper, or near it."""
+        """Return the bone with Blender's IK whose target or pole this helper is, or is near."""
         if not is_helper(self.armature, bone):
             return ""
         rig, index = self.skeleton, self.skeleton.index[bone]
@@ -267,7 +267,10 @@ class Clicks:
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
     def _controlled_line(self, index: int, ends: Collection[int]) -> list[int]:
-        """Return a bone with the bones above and below it that have controls, down to a branch."""
+        """Return a bone with the bones in line with it that have controls, topmost first.
+
+        The line ends at a branch, and below ``ends``.
+        """
         line = [index]
         while (above := self._parent(line[0])) not in ends and self._control(above):
             line.insert(0, above)
@@ -309,7 +312,7 @@ class Clicks:
         return self.body.index[meant] if meant else -1
 
     def _at(self, index: int) -> tuple[Limb, bool] | None:
-        """Return the limb of a bone of the body, see `limb_at`."""
+        """Return the limb of a bone of the body; None if it isn't in any. See `limb_at`."""
         for i in self._up(index):
             for limb in self.body.limbs:
                 shape = cast(LimbAnatomy, limb.shape)

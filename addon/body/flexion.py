@@ -72,7 +72,7 @@ class Uses(NamedTuple):
     """How chains use the joints of an armature; the bone below a joint identifies it.
 
     Attributes:
-        used: The joints at which a chain bends, or a body that the plan poses.
+        used: The joints that bend in a chain, or in a body that the plan poses.
         pole_axis: Returns the axis about which a joint flexes toward the pole of its chain, in the
             bone's rest space; None without a pole.
     """
@@ -283,7 +283,7 @@ class _Joint:
         return _Clip(axis, is_bent, bool(telling)) if pair else None
 
     def _clip_of_twin(self) -> _Clip | None:
-        """Return how the joint on the other side moves, mirrored to this side."""
+        """Return how the joint on the other side moves, mirrored to this side; None if unknown."""
         twin = self._twin
         clip = _clip_of(twin) if twin is not None else None
         if twin is None or clip is None:

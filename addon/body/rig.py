@@ -32,7 +32,7 @@ class PlainRig:
         ]
 
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
-        """Return a limb, whose hand or foot may be loose."""
+        """Return a limb, whose hand or foot may be loose; never None."""
         hand = body.names[limb.end] if limb.end >= 0 else ""
         loose, names = body.loose.get(hand), body.names
         bones, twists = (tuple([names[i] for i in part]) for part in (limb.bones, limb.twists))

@@ -31,7 +31,7 @@ ONE_WAY = 0.1
 
 
 def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
-    """Return the settings of a hinge, which name the bone's X or Z axis if it is the hinge axis.
+    """Return the settings of a hinge; the bone's X or Z axis is stored by its name.
 
     Args:
         axis: The unit vector of the axis, in the bone's rest space.

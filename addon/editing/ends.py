@@ -27,7 +27,7 @@ SIZE: Final = 0.1
 def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
     """Return limbs, with a bone added at the joint of each loose hand or foot.
 
-    A limb needs no such bone if its last bone, or a child of that, ends at the joint.
+    A limb needs no such bone if its last bone, or a child of that bone, ends at the joint.
 
     Raises:
         ProblemError: If bones can't be added. Nothing is changed.

@@ -54,7 +54,10 @@ def _pole_axis(rig: Skeleton, bone: int) -> Vector | None:
 
 
 def _toward_pole(chain: ChainPlan) -> Vector | None:
-    """Return the axis about which a chain bends toward its pole, in armature space, as posed."""
+    """Return the axis about which a chain bends toward its pole; None if unclear.
+
+    It is in posed armature space.
+    """
     armature = chain.rig.object
     depsgraph = bpy.context.evaluated_depsgraph_get()
     evaluated = armature.evaluated_get(depsgraph)

@@ -349,7 +349,7 @@ def _differs(armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix]
 
 
 def _remove_from(armature: bpy.types.Object, start: int) -> None:
-    """Remove the constraints from an index on, with the Empties that were added for them."""
+    """Remove the constraints from an index onward, with the Empties that were added for them."""
     items = settings(armature).constraints
     for index in reversed(range(start, len(items))):
         ends = _new_ends(armature, [index])

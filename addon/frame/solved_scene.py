@@ -1,8 +1,8 @@
 """Poses of armatures and transforms of bones and objects, during a solve.
 
 If something follows a solved chain, its transforms in Blender still show the previous pose. Before
-an evaluation, all edited or animated transforms are outdated as well. So they are computed here
-from local channels, and don't depend on the previous pose, bit for bit.
+an evaluation, all edited or animated transforms are outdated as well. They are therefore computed
+here from local channels. The result doesn't depend on the previous pose, not even in its rounding.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class SolvedPose:
         return Local(place, quaternion(mode, values), (sx, sy, sz))
 
     def locals_of(self, bones: Sequence[int]) -> list[Local]:
-        """Return `local` of many bones; all are read at once unless they are few of all."""
+        """Return `local` of many bones, all read at once unless they are only a few."""
         fk, channels = self.fk, self.now.channels
         locations, scales, connected = fk.locations, fk.scales, fk.rig.connected
         if fk.rows.are_few:
@@ -259,7 +259,7 @@ class SolvedScene:
         return self.snapshot.item(chain)
 
     def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
-        """Return `SceneSnapshot.cached`."""
+        """Return the result of `SceneSnapshot.cached`."""
         return self.snapshot.cached(chain, make)
 
     def point(self, point: Point) -> Vec:

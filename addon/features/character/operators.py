@@ -110,7 +110,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         return joined(". ", [*filter(None, [done, missing, recalled(self.told)])])
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw how the limbs bend in Adjust Last Operation."""
+        """Draw the sentence on how the limbs bend, in Adjust Last Operation."""
         draw_sentence(self.layout, context, self.told, REDO)
 
 

@@ -142,7 +142,15 @@ def _offset(item: Any) -> Matrix:
 def _show_roll(
     armature: bpy.types.Object, name: str, foot: str, sole: Foot, circle: bpy.types.Object
 ) -> None:
-    """Show a roll control as a wheel behind the heel, even for a foot on a stair."""
+    """Show a roll control as a wheel behind the heel, even for a foot on a stair.
+
+    Args:
+        armature: The armature.
+        name: The control.
+        foot: The foot.
+        sole: Its sole.
+        circle: The custom shape.
+    """
     bone: Any = pose_bones(armature)[name]
     show_as_control(bone, circle)
     bone.rotation_mode = "XYZ"

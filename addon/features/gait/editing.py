@@ -149,7 +149,14 @@ def _why_too_few(armature: bpy.types.Object, body: Body, is_chosen: bool) -> str
 
 
 def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str) -> FabrikGait:
-    """Append a walk without legs, with its standing pose and the name of its body."""
+    """Append a walk without legs, and return it.
+
+    Args:
+        armature: The armature.
+        body: Its recognized body.
+        stand: How it stands before walking.
+        bone: The name of the bone that carries the legs.
+    """
     title = free_name(armature, "Walk", "gaits")
     gait = gait_settings(armature).gaits.add()
     gait.name, gait.body = title, bone
@@ -230,7 +237,15 @@ def _constraint(
     stand: Stand,
     made: list[bpy.types.Object],
 ) -> str:
-    """Return the name of a leg's constraint, adding one if necessary."""
+    """Return the name of a leg's constraint, adding one if necessary.
+
+    Args:
+        armature: The armature.
+        rig: Its skeleton.
+        leg: The leg.
+        stand: How the character stands.
+        made: The list to which the target of a new constraint is appended.
+    """
     if constraint := reaching(armature, leg):
         return constraint
     ends = {leg.end.bone, leg.bones[-1]}

@@ -149,7 +149,7 @@ class Hip(PrePassBone):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame.
+        """Return how a leg's hip joint is displaced: the inputs, and a function of the frame.
 
         None if the feet aren't known ahead.
         """
@@ -372,7 +372,13 @@ def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:
-    """Return the items of legs whose feet aren't held; the ground doesn't affect held ones."""
+    """Return the values of legs whose feet aren't held; the ground doesn't affect held feet.
+
+    Args:
+        chains: The legs.
+        feet: A value for each leg.
+        time: The frame.
+    """
     pairs = zip(chains, feet, strict=True)
     return [foot for chain, foot in pairs if not chain.is_held_at(time)]
 
@@ -399,5 +405,5 @@ def _ground_goal(chain: ChainPlan) -> GroundGoal:
 
 
 def _heel(tip: Vec, axes: Mat3 | None, size: float) -> Vec:
-    """Return the head of a foot from its tip."""
+    """Return the head of a foot from its tip; the tip itself if the foot isn't oriented."""
     return tip if axes is None else sub(tip, scaled(mat_columns(axes)[1], size))

@@ -122,7 +122,7 @@ class BoneFacts:
 
     @property
     def kind(self) -> str:
-        """Kind of the person's part; empty for other bones."""
+        """The kind of a person's part that the bone belongs to; empty if there is none."""
         return self.part.kind if self.part else ""
 
 
@@ -135,7 +135,7 @@ class Body:
         joints: The bones that rotate.
         can_move: Whether the first bone can change its location.
         size: The distance of the farthest joint from the first one, in armature space. If all
-            joints are in one place, such as a single one, that of the farthest end of a bone.
+            joints coincide, or there is only one, the distance of the farthest end of a bone.
     """
 
     def __init__(
@@ -427,6 +427,12 @@ class Body:
         """Return where points would be shown if the solver reached the requested positions.
 
         If no pose reaches the goals, the solver's misses aren't corrected.
+
+        Args:
+            frame: Returns the shown frame of a bone.
+            pose: The solved pose.
+            exact: The goals of the points.
+            asked: The requested positions.
         """
         seen: list[Vec] = []
         for item, there in zip(exact, asked, strict=True):
@@ -491,8 +497,8 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     """Return the bone that moves the whole body and every bone being pulled.
 
-    It is the closest bone above all of them. Without hips, it is the topmost bone. If that bone is
-    connected to its parent, it is the first unconnected bone above.
+    It is the closest bone above all of them. Without hips, it is the topmost bone. A connected bone
+    can't be moved, so the first unconnected bone above it is used instead.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)
@@ -518,7 +524,7 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
 def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
     """Return the rotation of axes without their scale and shear.
 
-    A rotation turns the other way about mirrored axes, so those are negated.
+    A rotation turns the other way about mirrored axes, so mirrored axes are negated.
 
     Args:
         axes: The axes, which may be scaled and sheared.

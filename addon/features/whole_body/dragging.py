@@ -288,12 +288,20 @@ class WholeBodyDrag:
         return places
 
     def _borne(self, start: Vec, there: Vec) -> float:
-        """Return the fraction of load that a dragged foot bears: less, the higher it is lifted."""
+        """Return how much of its load a dragged foot bears: the higher it is, the less.
+
+        Args:
+            start: The point of the foot at the start of the drag.
+            there: The same point at present.
+
+        Returns:
+            A fraction from 0 to 1.
+        """
         height = max(0.0, dot(sub(there, start), self._roles.up))
         return max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
 
     def _support_at(self, places: Sequence[Vec]) -> Support | None:
-        """Return the support of the body while bones are dragged."""
+        """Return the support of the body while bones are dragged; None if it needs no balance."""
         support = self._support
         if support is None:
             return None
@@ -310,8 +318,8 @@ class WholeBodyDrag:
     def _sitting(self, places: Sequence[Vec]) -> float:
         """Return how far the drag moves the body's weight onto a seat, from 0 to 1.
 
-        Hips are dragged with the weight. A person's head or chest that goes down as far as a thigh
-        is long, and not forward as in a bow, sits down.
+        Hips are dragged with the weight. A person sits down if the head or chest is lowered by a
+        thigh's length, and isn't moved forward as in a bow.
         """
         roles = self._roles
         if self._is_dragged(roles.hips):

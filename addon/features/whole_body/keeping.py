@@ -44,8 +44,8 @@ from .settings import (
 def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
     """Pin a bone during playback; return the names of the feet that are pinned with it.
 
-    It is pinned where it is now. The first bone pinned like this also pins the feet as animated,
-    unless they are already pinned.
+    The bone is pinned where it is now. The first bone pinned like this also pins the feet as
+    animated, unless they are already pinned.
 
     Args:
         armature: The armature.
@@ -179,7 +179,7 @@ class Baked(NamedTuple):
 
 
 def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> Baked:
-    """Key a body with pins as shown at each frame of the scene, and end the pins.
+    """Key a body with pins as shown at each frame of the scene, and unpin it in playback.
 
     Raises:
         ProblemError: If there is nothing to bake, or it can't be keyed; nothing is changed.

@@ -122,7 +122,14 @@ class PosedBody(Body):
     def _shown_location(
         self, bone: int, root: int, frames: Mapping[int, Frame], above: Frame
     ) -> Vec:
-        """Return a bone's shown location as a channel value."""
+        """Return a bone's shown location as a channel value.
+
+        Args:
+            bone: The bone.
+            root: The first bone of the body.
+            frames: The shown frames of the bones.
+            above: The frame of the first bone's parent.
+        """
         if bone != root:
             return ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
         if bone not in self._is_posed:
@@ -176,8 +183,14 @@ class PosedBody(Body):
     ) -> WholeBodyPose:
         """Write the pose that meets the goals as Blender computes it, and return it.
 
-        Dragged points may miss by ``near``, as a fraction of the body's size. For ``turning`` see
-        `solve`.
+        Args:
+            solver: The body in the form of the solver.
+            wanted: The goals.
+            support: See `solve`.
+            write: Writes a pose to the channels.
+            response: See `solve`.
+            near: Maximum miss of dragged points, as a fraction of the body's size.
+            turning: See `solve`.
         """
         written: WholeBodyPose | None = None
 

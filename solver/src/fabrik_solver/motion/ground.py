@@ -74,7 +74,7 @@ class Pose(NamedTuple):
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
-    """Return whether a face is flat enough to stand on."""
+    """Return whether a face is flat enough to stand on, from its normal and the up direction."""
     return dot(normal, up) > STEEPEST
 
 
@@ -131,9 +131,9 @@ def hip_lift(
 ) -> tuple[float, float]:
     """Return how far the hip should be lifted (negative: lowered), and how far it can be.
 
-    It rises with the ground below the feet that carry the body, or below all feet if none is known
-    to carry it. It also rises for a swinging leg that the ground would fold farther than its knee
-    allows (see `knee.folded`). All legs must still reach.
+    The hip rises with the ground below the feet that carry the body, or below all feet if none is
+    known to carry it. It also rises for a swinging leg that the ground would fold farther than its
+    knee allows (see `knee.folded`). All legs must still reach.
 
     Legs are extended up to a fraction of their length, so that no knee snaps. A leg that the
     animation extends farther may use half of its remaining length. A leg that doesn't reach in the

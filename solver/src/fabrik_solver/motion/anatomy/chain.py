@@ -19,7 +19,7 @@ class Chain:
         parts: The part of the body that each bone's name stands for.
         kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for other names, otherwise empty.
         halves: Whether each bone is the second half of a bone split for twisting.
-        stands: Whether it is a leg without a foot, standing on the tail of its last bone.
+        stands_on_tail: Whether it is a leg without a foot, standing on the tail of its last bone.
         size: Its length.
         low: The height of its lowest joint above the floor.
         high: The height of its first joint.
@@ -39,8 +39,8 @@ class Chain:
         del self.path[_held(names, self.path) :]
         self.trunk = bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
-        self.stands = self.path[-1] in figure.tips
-        if self.stands:
+        self.stands_on_tail = self.path[-1] in figure.tips
+        if self.stands_on_tail:
             self.heads.append(figure.tips[self.path[-1]])
         self.parts = [names.parts[i] for i in self.path]
         self.kind = _kind(self.parts)
@@ -53,7 +53,7 @@ class Chain:
             self.halves[k] = names.is_split(above, bone, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of certain parts, from an index on, or -1."""
+        """Return the index of the first bone of certain parts, searching from ``first``, or -1."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
@@ -67,9 +67,10 @@ class Chain:
         return -1
 
     def _start(self, lower: int) -> int:
-        """Return the index of the bone below a knee or elbow, whose twist bone may have its name.
+        """Return the index of the bone below a knee or elbow.
 
-        The bone itself then has the name of the whole limb, like the bone before it.
+        If only its twist bone has the name of that part, the bone itself has the name of the whole
+        limb, like the bone before it.
         """
         above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
         is_split = len(above) > 1 and not self.bends(lower)
@@ -154,7 +155,7 @@ class Chain:
 
 
 def _held(names: Names, path: Sequence[int]) -> int:
-    """Return the index of the bone that a hand or foot holds by name, or the number of bones."""
+    """Return the index of the bone that a hand or foot holds, by names, or the number of bones."""
     parts = [names.parts[i] for i in path]
     end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
     return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
@@ -175,10 +176,10 @@ def _kind(parts: Sequence[str]) -> str:
 
 
 def is_hand(figure: Figure, bone: int) -> bool:
-    """Return whether a bone carries only fingers.
+    """Return whether a bone is a hand, which carries only fingers.
 
-    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers end
-    in a row without branching, and lead in the hand's direction. A single thumb may lead elsewhere.
+    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers end in
+    a row without branching, and point in the hand's direction. A single thumb may point elsewhere.
     """
     # This is called for each finger, and a face may have hundreds of joints that could be fingers.
     cached = figure.hands.get(bone)

@@ -94,7 +94,7 @@ class Names:
         twists: The twist bones.
         depths: How far down a limb each bone leads, by its name or the names below it. 1 is the
             upper bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored.
-            Bones named as something other than a limb carry none.
+            A bone named as something other than a limb has 0.
     """
 
     def __init__(self, bones: Sequence[RestBone], is_mirrored: bool = False) -> None:
@@ -141,8 +141,8 @@ class Names:
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
 
-        A bone named like the hand or foot with more words is one of them, whatever these words are.
-        Bones at the same joint or beyond don't lead to it, such as those that roll a foot.
+        A bone named like the hand or foot with more words counts as a twist bone, whatever these
+        words are. Bones at the same joint or beyond, such as those that roll a foot, don't count.
         """
         name, above = {*self.words[end]}, bones[end].parent
         while above >= 0 and (above in self.twists or name < {*self.words[above]}):
@@ -247,10 +247,11 @@ class Figure:
             self.front = cross(self.left, UP)
 
     def line(self, start: int) -> list[int]:
-        """Return the main chain of descendants of a bone, including it.
+        """Return a bone, and the main chain of its descendants.
 
         At a branch, names show how the limb continues, because a forearm may carry a shield.
-        Without names it follows the branch with a twin on the other side, otherwise the longest.
+        Without names, the limb continues in the branch that has a twin on the other side, otherwise
+        in the longest branch.
         """
         path = [start]
         while path[-1] in self._next:
@@ -296,9 +297,15 @@ class Figure:
             return {}
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
-    def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
-        """Return the tails on a common ground; empty if they are too few for legs."""
-        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
+    def _on_ground(self, down: dict[int, Vec], ground: float, tolerance: float) -> dict[int, Vec]:
+        """Return the tails on a common ground; empty if they are too few for legs.
+
+        Args:
+            down: The tails that lead down, by bone.
+            ground: The height of the ground.
+            tolerance: How far above it a tail may be.
+        """
+        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= tolerance}
         # Two sprawling pairs may be anything unless they are named as legs; three are an insect's.
         parts = self.names.parts
         sure = [i for i in tips if LIMBS.get(parts[i]) == "LEG" or self._is_upright(i)]
@@ -521,8 +528,15 @@ class Figure:
     def _side_at(self, off: float, beyond: set[int]) -> int:
         """Return the side of a bone from its distance to the median plane and its children's sides.
 
-        Near the plane, it is on its children's side if all of them share it, or if it is on that
-        side too.
+        Near the plane, the bone is on its children's side if all of them share one. A slight offset
+        to the side on which some of them are is enough, too.
+
+        Args:
+            off: The signed distance, positive to the left.
+            beyond: The sides of its children.
+
+        Returns:
+            1 for left, -1 for right, 0 for the middle.
         """
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
             return 1 if off > 0.0 else -1
@@ -567,8 +581,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deforming bones, plus others whose names show limbs that it
-    lacks: legs may have no parent.
+    They are the largest hierarchy with deforming bones, plus others whose names show limbs that the
+    largest one lacks: legs may have no parent.
     """
     hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}

@@ -166,9 +166,9 @@ JOINED: Final = re.compile(rf"{_BEFORE}|.+")
 
 @cache
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a bone's name in lower case, without numbers; Japanese as English.
+    """Return the words of a bone's name in lower case, in English even if the name is Japanese.
 
-    A prefix that ends in a colon is ignored.
+    Numbers, and a prefix that ends in a colon, are ignored.
     """
     parts: list[str] = []
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
@@ -196,9 +196,10 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
 
 
 def opposites(name: str) -> list[str]:
-    """Return names of a bone's counterpart on the other side, wherever a name has its side.
+    """Return possible names of a bone's counterpart on the other side.
 
-    Each word for a side is replaced by all words for the other side, in the same case.
+    The word for the side may be anywhere in the name. It is replaced by each word for the other
+    side, in the same case.
     """
     names: list[str] = []
     for match in WORDS.finditer(name):
