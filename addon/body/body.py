@@ -180,6 +180,11 @@ class Body:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
+    def controlled(self) -> set[str]:
+        """The names of the body's bones that only controls of the rig pose."""
+        return {name for name in self.names if self.rig.control(self.armature, name) != name}
+
+    @cached_property
     def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
         """The body's arms and legs, each as recognized and as IK poses it."""
         pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
@@ -268,6 +273,11 @@ class Body:
         heights = [head.translation.dot(self.up) for head in heads]
         lowest = min(heights, default=0.0)
         return [height - lowest for height in heights]
+
+    @cached_property
+    def carriers(self) -> list[str]:
+        """The bones that move the body together with its legs, as `carriers_of` returns them."""
+        return self.carriers_of([limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"])
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
         """Return the bones that move the body together with some legs, topmost first.

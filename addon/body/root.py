@@ -28,15 +28,13 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
         The name of the root; empty if there is none.
     """
     rig = skeleton_of(armature)
-    carriers = Carriers(rig, armature)
-    top = _topmost(armature, carriers, rig.index[bone])
+    top = carrying(armature, bone)[0]
     if top == rig.index[bone]:
         return ""
     body = body_of(armature, bone)
     hips = body.anatomy.hips
-    if hips >= 0 and _topmost(armature, carriers, rig.index[body.names[hips]]) == top:
-        legs = [limb.bones[0] for _, limb in body.limbs if limb.kind == "LEG"]
-        is_root = len(body.carriers_of(legs)) > 1
+    if hips >= 0 and carrying(armature, body.names[hips])[0] == top:
+        is_root = len(body.carriers) > 1
     else:
         is_root = _is_beside(rig, top, rig.index[bone])
     name = rig.names[top]
@@ -44,15 +42,38 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
     return name if is_root and name not in trunk_of(body) else ""
 
 
-def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
-    """Return the topmost bone that carries a bone, by parents and Armature constraints.
+def carrier_above(armature: bpy.types.Object, bone: str) -> str:
+    """Return the bone that carries the controls of a chain, above the chain.
+
+    That of the chest follows what moves the body, as the rest of the trunk does. Controls of limbs
+    and of the head follow the root of the character, but not the body.
+
+    Args:
+        armature: The armature.
+        bone: The name of the chain's topmost bone.
+
+    Returns:
+        The name of the bone; empty if there is none.
+    """
+    body, rig = body_of(armature, bone), skeleton_of(armature)
+    if body.index.get(bone, -1) not in body.anatomy.spine[: body.chest + 1]:
+        return root_above(armature, bone)
+    above = [rig.names[i] for i in rig.chain_up(rig.index[bone])[:-1]]
+    moving = [name for name in body.carriers if name in above]
+    return moving[-1] if moving else root_above(armature, bone)
+
+
+def carrying(armature: bpy.types.Object, bone: str) -> list[int]:
+    """Return a bone and all that carry it, by parents and Armature constraints, topmost first.
 
     Rigify switches the parents of controls with such constraints.
     """
-    line = carriers.up(bone)
-    while (above := _carrier(armature, carriers.rig, line[0])) >= 0 and above not in line:
+    rig = skeleton_of(armature)
+    carriers = Carriers(rig, armature)
+    line = carriers.up(rig.index[bone])
+    while (above := _carrier(armature, rig, line[0])) >= 0 and above not in line:
         line = [*carriers.up(above), *line]
-    return line[0]
+    return line
 
 
 def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
