@@ -250,8 +250,8 @@ class Body:
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
-        named as a root, lies on the floor, or carries something else on the floor, such as foot
-        controls.
+        named as a root, lies near the floor, or carries something else there, such as controls of
+        feet.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -260,7 +260,7 @@ class Body:
         while pelvis >= 0 and (above := self.bones[pelvis].parent) >= 0:
             others = [i for i in children[above] if i != pelvis]
             lowest = min([rises[i] for i in (above, *others)])
-            is_low = lowest < 0.5 * rises[self.anatomy.hips]
+            is_low = lowest < rises[self.anatomy.hips] - lowest  # Nearer to the floor than to them.
             if is_low or is_called_root(self.names[above]):
                 break
             pelvis = above

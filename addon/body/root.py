@@ -9,7 +9,7 @@ import bpy
 from ..blender.access import pose_bones
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of
-from .body import Body, is_called_root
+from .body import is_called_root
 from .carriers import Carriers
 from .looking import body_of
 
@@ -37,9 +37,9 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
         is_root = len(body.carriers) > 1
     else:
         is_root = _is_beside(rig, top, rig.index[bone])
-    name = rig.names[top]
+    name, trunk = rig.names[top], (body.pelvis, hips, *body.anatomy.spine)
     is_root = is_root or is_called_root(name)
-    return name if is_root and name not in trunk_of(body) else ""
+    return name if is_root and body.index.get(name) not in trunk else ""
 
 
 def carrier_above(armature: bpy.types.Object, bone: str) -> str:
@@ -87,12 +87,6 @@ def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
     ]
     most = max(targets, key=lambda target: target.weight, default=None)
     return -1 if most is None else rig.index[most.subtarget]
-
-
-def trunk_of(body: Body) -> set[str]:
-    """Return the names of the pelvis, hips and spine of a body."""
-    trunk = (body.pelvis, body.anatomy.hips, *body.anatomy.spine)
-    return {body.names[i] for i in trunk if i >= 0}
 
 
 def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:

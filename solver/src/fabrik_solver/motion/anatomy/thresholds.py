@@ -66,6 +66,12 @@ the last bone."""
 UNLIKE: Final = 0.3
 """Minimum relative difference in length of two chains that aren't twins."""
 
+MAIN: Final = 0.5
+"""Minimum length of a pair of chains that shows where left is, relative to the longest pair."""
+
+KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
+"""The confidence in the sides, by evidence."""
+
 SURE: Final = 0.85
 """The confidence in a pose above which no other pose is examined. The maximum is 1."""
 
