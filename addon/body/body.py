@@ -299,6 +299,11 @@ class Body:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
+    def controlled(self) -> set[str]:
+        """The names of the body's bones that only controls of the rig pose."""
+        return {name for name in self.names if self.rig.control(self.armature, name) != name}
+
+    @cached_property
     def limbs(self) -> list[Limb]:
         """The body's arms and legs, as IK poses them."""
         limbs = [self.rig.limb(self, shape) for shape in self.anatomy.limbs]
@@ -375,8 +380,8 @@ class Body:
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
-        named as one or lies on the floor. So does a bone that carries something else on the floor,
-        such as foot controls.
+        named as a root, lies near the floor, or carries something else there, such as controls of
+        feet.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -385,7 +390,7 @@ class Body:
         while pelvis >= 0 and (above := self.bones[pelvis].parent) >= 0:
             others = [i for i in children[above] if i != pelvis]
             lowest = min([rises[i] for i in (above, *others)])
-            is_low = lowest < 0.5 * rises[self.anatomy.hips]
+            is_low = lowest < rises[self.anatomy.hips] - lowest  # Nearer to the floor than to them.
             if is_low or is_called_root(self.names[above]):
                 break
             pelvis = above
@@ -398,6 +403,11 @@ class Body:
         heights = [head.translation.dot(self.up) for head in heads]
         lowest = min(heights, default=0.0)
         return [height - lowest for height in heights]
+
+    @cached_property
+    def carriers(self) -> list[str]:
+        """The bones that move the body together with its legs, as `carriers_of` returns them."""
+        return self.carriers_of([leg.bones[0] for leg in self.legs])
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
         """Return the bones that move the body together with some legs, topmost first.

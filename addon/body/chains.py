@@ -47,8 +47,8 @@ def next_joint(rig: Skeleton, bone: int) -> int:
     head = rig.head(bone)
     child = max(parents or children, key=lambda i: dist(rig.head(i), head))
     if len(parents) > 1:
-        reach = max(dist(other, head) for other in rig.heads)
-        return child if dist(_tail(rig, bone), head) > reach else -1
+        size, joints = dist(_tail(rig, bone), head), range(len(rig.names))
+        return child if all(dist(rig.head(i), head) < size for i in joints) else -1
     distance = dist(rig.head(child), head)
     gap = min(dist(rig.head(i), _tail(rig, bone)) for i in children)
     return -1 if gap <= AT_TAIL * distance or distance == 0.0 else child

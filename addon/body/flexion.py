@@ -36,6 +36,7 @@ from fabrik_solver.motion.anatomy import Limb
 from fabrik_solver.motion.anatomy.thresholds import (
     CLIP_SAMPLES,
     IN_LINE,
+    NO_LENGTH,
     SAME_WAY,
     SLIGHT,
 )
@@ -403,10 +404,11 @@ def _limit(joint: _Joint) -> Vector | None:
     limit = limit_of(joint.posed)
     if not isinstance(limit, Hinge):
         return None
-    middle = limit.turn[0] + limit.turn[1]
+    low, high = limit.turn
     along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after).normalized()))
-    # An axis along the bone only twists it.
-    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < SAME_WAY else None
+    # An axis along the bone only twists it, and a range alike both ways has no preferred one.
+    is_one_way = abs(low + high) > NO_LENGTH * (high - low)
+    return Vector(limit.axis) * (low + high) if is_one_way and along < SAME_WAY else None
 
 
 def _clip(joint: _Joint) -> Vector | None:

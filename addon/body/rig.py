@@ -8,7 +8,6 @@ import bpy
 
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
 
-from ..blender.access import pose_bones
 from .body import Body, Limb, Row
 from .carriers import Carriers
 
@@ -49,7 +48,7 @@ class PlainRig:
 
     def control(self, armature: bpy.types.Object, bone: str) -> str:
         """Return the bone itself."""
-        return bone if bone in pose_bones(armature) else ""
+        return bone
 
     def poser(self, carriers: Carriers, bone: str) -> str:
         """Return the bone that a bone ultimately copies, or else the bone itself."""

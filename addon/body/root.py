@@ -9,7 +9,7 @@ import bpy
 from ..blender.access import pose_bones
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of
-from .body import Body, is_called_root
+from .body import is_called_root
 from .carriers import Carriers
 from .looking import body_of
 
@@ -28,31 +28,52 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
         The name of the root; empty if there is none.
     """
     rig = skeleton_of(armature)
-    carriers = Carriers(rig, armature)
-    top = _topmost(armature, carriers, rig.index[bone])
+    top = carrying(armature, bone)[0]
     if top == rig.index[bone]:
         return ""
     body = body_of(armature, bone)
     hips = body.anatomy.hips
-    if hips >= 0 and _topmost(armature, carriers, rig.index[body.names[hips]]) == top:
-        legs = [leg.bones[0] for leg in body.legs]
-        is_root = len(body.carriers_of(legs)) > 1
+    if hips >= 0 and carrying(armature, body.names[hips])[0] == top:
+        is_root = len(body.carriers) > 1
     else:
         is_root = _is_beside(rig, top, rig.index[bone])
-    name = rig.names[top]
+    name, trunk = rig.names[top], (body.pelvis, hips, *body.anatomy.spine)
     is_root = is_root or is_called_root(name)
-    return name if is_root and name not in trunk_of(body) else ""
+    return name if is_root and body.index.get(name) not in trunk else ""
 
 
-def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
-    """Return the topmost bone that carries a bone, by parents and Armature constraints.
+def carrier_above(armature: bpy.types.Object, bone: str) -> str:
+    """Return the bone that carries the controls of a chain, above the chain.
+
+    That of the chest follows what moves the body, as the rest of the trunk does. Controls of limbs
+    and of the head follow the root of the character, but not the body.
+
+    Args:
+        armature: The armature.
+        bone: The name of the chain's topmost bone.
+
+    Returns:
+        The name of the bone; empty if there is none.
+    """
+    body, rig = body_of(armature, bone), skeleton_of(armature)
+    if body.index.get(bone, -1) not in body.anatomy.spine[: body.chest + 1]:
+        return root_above(armature, bone)
+    above = [rig.names[i] for i in rig.chain_up(rig.index[bone])[:-1]]
+    moving = [name for name in body.carriers if name in above]
+    return moving[-1] if moving else root_above(armature, bone)
+
+
+def carrying(armature: bpy.types.Object, bone: str) -> list[int]:
+    """Return a bone and all that carry it, by parents and Armature constraints, topmost first.
 
     Rigify switches the parents of controls with such constraints.
     """
-    line = carriers.up(bone)
-    while (above := _carrier(armature, carriers.rig, line[0])) >= 0 and above not in line:
+    rig = skeleton_of(armature)
+    carriers = Carriers(rig, armature)
+    line = carriers.up(rig.index[bone])
+    while (above := _carrier(armature, rig, line[0])) >= 0 and above not in line:
         line = [*carriers.up(above), *line]
-    return line[0]
+    return line
 
 
 def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
@@ -66,12 +87,6 @@ def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
     ]
     most = max(targets, key=lambda target: target.weight, default=None)
     return -1 if most is None else rig.index[most.subtarget]
-
-
-def trunk_of(body: Body) -> set[str]:
-    """Return the names of the pelvis, hips and spine of a body."""
-    trunk = (body.pelvis, body.anatomy.hips, *body.anatomy.spine)
-    return {body.names[i] for i in trunk if i >= 0}
 
 
 def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:

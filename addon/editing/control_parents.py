@@ -11,7 +11,7 @@ from ..blender.errors import ChoiceError
 from ..blender.skeleton import skeleton_of
 from ..body.carriers import Carriers
 from ..body.looking import body_of
-from ..body.root import root_above
+from ..body.root import carrier_above
 
 PARTS: Final = ("HIPS", "CHEST", "HEAD")
 """The parts of a body that controls can be parented to."""
@@ -45,7 +45,7 @@ def parent_bone(
 
     Raises:
         ChoiceError: If that bone doesn't exist, or is chosen by its name and moved by the chain.
-            The target of a chest can't follow the chest: it follows the root.
+            The target of a chest can't follow the chest: it follows the hips.
     """
     if parent.kind == "WORLD":
         return ""
@@ -55,7 +55,7 @@ def parent_bone(
     if parent.kind in PARTS:
         bone = part_bone(armature, parent.kind, first)
     if parent.kind == "ROOT" or (parent.kind in PARTS and rig.index.get(bone) in moved):
-        return root_above(armature, first)
+        return carrier_above(armature, first)
     if bone not in rig.index:
         raise ChoiceError(
             "“{armature}” has no bone for this Parent: choose another one",

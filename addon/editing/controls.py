@@ -199,7 +199,7 @@ def use_bones(
     parents = (
         {}
         if holder != armature
-        else {item.name: _parent_of(armature, item, parent, moving) for item in items}
+        else {item.name: control_parent(armature, item, parent, moving) for item in items}
     )
     cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
     updated()
@@ -224,8 +224,8 @@ def use_bones(
     return [*names.values()]
 
 
-def _parent_of(
-    armature: bpy.types.Object, item: Any, parent: Parent, moving: Collection[str]
+def control_parent(
+    armature: bpy.types.Object, item: Any, parent: Parent, moving: Collection[str] = ()
 ) -> str:
     """Return the bone that a constraint's controls are parented to; empty if there is none.
 

@@ -16,6 +16,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
 from ..body.body import Limb
 from ..body.chains import common_name, named_chain
+from ..plan.registry import kind_of
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import constraints as editing
 from .controls import control_name, edit_mode, mark_controls, uneditable_problem
@@ -99,10 +100,15 @@ def add_reaching(armature: bpy.types.Object, limb: Limb) -> FabrikConstraint | N
 
 
 def reaching(armature: bpy.types.Object, limb: Limb) -> str:
-    """Return the constraint that reaches for a limb's loose end; empty for any other limb."""
-    items = settings(armature).constraints if limb.loose is not None else ()
-    ends = {item.subtarget: item.name for item in items if item.target == armature}
-    return ends.get(limb.end.bone, "")
+    """Return the constraint by which a limb reaches: for its loose end, or by its end; or empty."""
+    for item in settings(armature).constraints:
+        if limb.loose is not None:
+            is_it = item.target == armature and item.subtarget == limb.end.bone
+        else:
+            is_it = item.bone in (limb.end.bone, limb.bones[-1]) and kind_of(item.solver).reaches
+        if is_it:
+            return item.name
+    return ""
 
 
 def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> None:

@@ -8,6 +8,7 @@ from math import dist
 from typing import Literal, cast
 
 import bpy
+from mathutils import Matrix
 
 from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
 from fabrik_solver.core.bend import STRAIGHT, chain_axis, swing_turn
@@ -136,10 +137,14 @@ def new_empty(
     return empty
 
 
-def parent_to(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Make an object without a parent move with an armature, from its current place."""
-    ob.parent = armature
-    ob.matrix_parent_inverse = armature.matrix_world.inverted_safe()
+def parent_to(ob: bpy.types.Object, armature: bpy.types.Object, bone: str = "") -> None:
+    """Make an object without a parent move with an armature or its bone, from its current place."""
+    ob.parent, world = armature, armature.matrix_world
+    if bone:  # Objects follow its tail.
+        ob.parent_type, ob.parent_bone = "BONE", bone
+        posed = pose_bones(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()))[bone]
+        world = world @ posed.matrix @ Matrix.Translation((0.0, posed.bone.length, 0.0))
+    ob.matrix_parent_inverse = world.inverted_safe()
 
 
 def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:

@@ -163,10 +163,10 @@ def text_of(states: Iterable[SwitchState]) -> str:
 
 
 def states_in(text: str) -> list[SwitchState]:
-    """Return the states that `text_of` has written. Earlier versions wrote only the first."""
+    """Return the states that `text_of` has written."""
     states: list[SwitchState] = []
     for line in filter(None, text.split("\n")):
-        start, rows, visible, *_ = [*line.split("\t"), "{}", "[]"]
+        start, rows, visible = line.split("\t")
         value, _, switch = start.partition(" ")
         poses = {name: Matrix(matrix) for name, matrix in json.loads(rows).items()}
         states.append(SwitchState(switch, float(value), poses, [*json.loads(visible)]))

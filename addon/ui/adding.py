@@ -149,7 +149,8 @@ class Parenting:
             (
                 "ROOT",
                 "Root",
-                "Root bone above the body. Without one, only the armature object moves them",
+                "Root bone above the body, or the hips for the chest's control. Without a root, "
+                "only the armature object moves them",
             ),
             ("WORLD", "World", "No bone: only the armature object moves them"),
             *PART_ITEMS,

@@ -14,7 +14,6 @@ from ...body.chains import common_name, named_chain
 from ...editing import constraints as editing
 from ...editing import limb_adding as limbs
 from ...editing.ends import added_bone, with_ends
-from ...editing.placing import parent_to
 from ...editing.playing import updated
 from ...settings.properties import settings
 from ..look_at.adding import add_look
@@ -58,8 +57,6 @@ def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
     item.name = f"{common_name(part.bone)} IK"
     if item.target is not None and item.target != armature:
         part.target = item.target
-        if part.kind == "SPINE":  # It would fold where the armature moves.
-            parent_to(item.target, armature)
     updated()  # Gives the constraint its key.
     part.key = item.key
 
@@ -68,11 +65,8 @@ def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
     """Add a pole that keeps the current pose to a limb with several bones."""
     if part.chain_count < 2:
         return
-    index = cast(int, index_of(armature, part))
-    part.pole = editing.add_pole(updated(), armature, index)
+    part.pole = editing.add_pole(updated(), armature, cast(int, index_of(armature, part)))
     part.pole.name = f"{common_name(part.bone)} Pole"
-    if settings(armature).constraints[index].target == armature:
-        parent_to(part.pole, armature)
 
 
 def add_hinges(armature: bpy.types.Object, part: FabrikPart, shown: dict[str, Matrix]) -> str:

@@ -183,7 +183,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
             raise
         self.severity = "WARNING" if result.is_off or missing else "INFO"
         text = msg(
-            "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.use])
+            "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.key])
         )
         if result.frames:
             difference = length_text(context.scene, result.difference)

@@ -143,7 +143,7 @@ def _parts(body: Body) -> list[RecognizedPart]:
     spine = _trunk(body)
     if len(spine) > 1:
         parts.insert(0, RecognizedPart("SPINE", names[spine[-1]], len(spine)))
-    if anatomy.head >= 0 and body.rig.is_keyed:
+    if anatomy.head >= 0 and names[anatomy.head] not in body.controlled:
         count = min(len(anatomy.spine) - body.chest, MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))
     return parts
@@ -151,7 +151,8 @@ def _parts(body: Body) -> list[RecognizedPart]:
 
 def _trunk(body: Body) -> tuple[int, ...]:
     """Return the spine's bones up to the chest; in some characters the neck carries the arms."""
-    spine = body.anatomy.spine[: body.chest + 1] if body.rig.is_keyed else ()
+    spine = body.anatomy.spine[: body.chest + 1]
+    spine = tuple([bone for bone in spine if body.names[bone] not in body.controlled])
     while spine and "neck" in words_of(body.names[spine[-1]]):
         spine = spine[:-1]
     return spine

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import cast
 
 import bpy
 
-from ...blender.access import pose_bones
 from ...editing import constraints as editing
 from ...editing.playing import staged
 from ...editing.unused import remove_unused
@@ -41,14 +40,12 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
     ends = [end for part in character.parts for end in _ends_of(armature, part)]
     controls = character.controls
     edited = () if keep_controls else {ob for ob, bone in ends if bone and ob != controls}
-    if controls is not None:
-        settings(controls).is_control = True  # Files of earlier versions lack it.
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     with staged(layer, [*edited]) if edited else nullcontext():
         indices = {i for part in character.parts if (i := index_of(armature, part)) is not None}
         editing.remove(armature, *indices)
         for part in character.parts:
-            _forget_part(armature, part)
+            _forget_part(part)
         _forget_rest(armature)
         if not keep_controls:
             remove_unused([end for end in ends if end[0] in edited])
@@ -75,18 +72,13 @@ def forget_removed(armature: bpy.types.Object) -> None:
     character = character_settings(armature)
     lost = [part for part in character.parts if part.key and index_of(armature, part) is None]
     for part in lost:
-        _forget_part(armature, part)
+        _forget_part(part)
     if lost and not is_set_up(character):
         _forget_rest(armature)
 
 
-def _forget_part(armature: bpy.types.Object, part: FabrikPart) -> None:
-    for line in filter(None, part.hinges.split("\n")):  # Files of earlier versions store it here.
-        bone: Any = pose_bones(armature).get(line.rsplit("\t", 6)[0])
-        if bone is not None:
-            bone.fabrik_joint.limit_type = "NONE"
-    part.key, part.hinges = 0, ""
-    part.target = part.pole = None
+def _forget_part(part: FabrikPart) -> None:
+    part.key, part.target, part.pole = 0, None, None
     part.subtarget = part.pole_bone = ""
 
 

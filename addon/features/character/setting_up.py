@@ -20,8 +20,16 @@ from ...body.looking import body_of
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
 from ...editing.control_parents import ROOT, Parent
-from ...editing.controls import foot_controls, new_armature, refuse_uneditable, use_bones
+from ...editing.controls import (
+    control_parent,
+    foot_controls,
+    new_armature,
+    refuse_uneditable,
+    use_bones,
+)
+from ...editing.ends import reaching
 from ...editing.limb_adding import shown_pose
+from ...editing.placing import parent_to
 from ...editing.playing import staged
 from ...editing.switching import SwitchState, restore_switch
 from ...editing.transaction import all_or_nothing
@@ -32,7 +40,7 @@ from ..fk_ik.span import Span
 from ..fk_ik.to_fk import SnapControl, snap_to_fk
 from ..look_at.look import look_of
 from .adding import add_constraint, add_hinges, add_pole, refuse_part
-from .recognizing import LIMBS, switch_to_fk
+from .recognizing import LIMBS, limb_of_part, switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
 
@@ -49,7 +57,7 @@ class Options(NamedTuple):
         poles: Whether arms and legs get pole targets.
         hinges: Whether elbows and knees get limits, unless they are animated.
         animation: Whether the controls are keyed to keep the animation.
-        parent: What control bones are parented to.
+        parent: What controls are parented to.
         roll: Whether feet get roll controls, if targets are bones of the character.
         error: Largest error of a joint between keys of the controls, as a fraction of the
             character's size; 0 keys every frame.
@@ -98,14 +106,17 @@ class SetUpResult(NamedTuple):
 def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     """Add constraints, controls and limits to the enabled parts of a character not set up yet.
 
+    Parts that already have IK keep it.
+
     Raises:
         ProblemError: If the character can't be set up; nothing is changed.
     """
-    parts = [part for part in character_settings(armature).parts if part.use]
+    used = [part for part in character_settings(armature).parts if part.use]
+    for part in used:
+        refuse_part(armature, part)
+    parts = [part for part in used if not reaching(armature, limb_of_part(armature, part))]
     if not parts:
         raise ProblemError("No part is used: recognize the character, or enable a part")
-    for part in parts:
-        refuse_part(armature, part)
     if options.controls == "BONE":
         refuse_uneditable(armature)
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -176,6 +187,10 @@ def _build(
         controls = character_settings(armature).controls = new_armature(armature)
         _use_bones(armature, parts, controls, options.parent)
     items = [settings(armature).constraints[cast(int, index_of(armature, part))] for part in parts]
+    for item in items:
+        for control in filter(None, (item.target, item.pole_target)):
+            if control.type == "EMPTY":
+                parent_to(control, armature, control_parent(armature, item, options.parent))
     notes += native_limits_notes(armature, items)
     snapped = _snap(armature, parts, span)
     frames = len(span.frames) * span.is_keyed

@@ -41,7 +41,6 @@ class FabrikPart(bpy.types.PropertyGroup):
     subtarget: str = defined("Bone", "Control bone that was added", **HIDDEN)
     pole: bpy.types.Object | None = defined("Pole", "Pole that was added", **HIDDEN)
     pole_bone: str = defined("Pole Bone", "Control bone of the pole", **HIDDEN)
-    hinges: str = defined("Hinges", "Bones that were limited, one a line", **HIDDEN)
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):

@@ -14,18 +14,19 @@ from fabrik_solver.motion.crawling import crawler_legs
 
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
+from ...blender.relations import Node, node_of, parents
 from ...blender.session import part
 from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ...body.body import Body, Limb
 from ...body.lacking import bare_limbs, stiff_limbs
 from ...body.looking import body_of, meant_figure, standing_body
+from ...body.root import carrying
 from ...editing import constraints as editing
 from ...editing.ends import reaching, refuse_left_behind
 from ...editing.girth import beside_mesh
 from ...editing.placing import new_empty
 from ...editing.switching import remember_switches, states_of
 from ...plan import planner
-from ...plan.registry import kind_of
 from ...settings.properties import free_among, free_name, settings
 from .gait_plan import plans_of
 from .settings import FabrikGait, gait_settings
@@ -44,6 +45,33 @@ def problem_of(armature: bpy.types.Object, index: int) -> str:
     """Return the problem that a walk had when last resolved; empty if it had none."""
     plans = plans_of(armature)
     return plans[index].problem if index < len(plans) else ""
+
+
+def mover_of(armature: bpy.types.Object, gait: FabrikGait) -> str:
+    """Return the bone to animate, so that a walk's body moves with its controls.
+
+    It is the closest movable bone that carries the body and all controls of the armature, except
+    the targets of its legs, which step. It is empty if only the armature object carries them.
+    Controls that don't move with the armature were placed in the world.
+    """
+    rig, legs = skeleton_of(armature), {leg.constraint for leg in gait.legs}
+    items = settings(armature).constraints
+    ends = [(item.target, item.subtarget) for item in items if item.name not in legs]
+    ends += [(item.pole_target, item.pole_subtarget) for item in items]
+    line = carrying(armature, gait.body) if gait.body in rig.index else []
+    for held in [_held(armature, node_of(ob, bone)) for ob, bone in ends if ob is not None]:
+        line = line if held is None else [bone for bone in line if bone in held]
+    mover = _closest(rig, line)
+    return rig.names[mover] if mover >= 0 else ""
+
+
+def _held(armature: bpy.types.Object, node: Node) -> list[int] | None:
+    """Return the bones of an armature that carry a control; None if it is placed in the world."""
+    while node[0] != armature and (above := parents(node)):
+        [node] = above
+    if node[0] != armature:
+        return None
+    return carrying(armature, skeleton_of(armature).names[node[1]]) if node[1] >= 0 else []
 
 
 MOST_WALKING: Final = 4
@@ -91,7 +119,8 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     if len(legs) < 2:
         raise ProblemError(_why_too_few(armature, body, bool(tips)))
     states = states_of(armature, legs)
-    bone = _carrier(rig, body, legs)
+    carriers = body.carriers_of([leg.bones[0] for leg in legs])
+    bone = _closest(rig, [rig.index[name] for name in carriers])
     fabrik = settings(armature)
     constraint_count, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
@@ -222,11 +251,9 @@ def _chosen(body: Body, rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
     return legs
 
 
-def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
-    """Return the closest bone above the body that can move, or -1 if there is none."""
-    carriers = body.carriers_of([leg.bones[0] for leg in legs])
-    shared = [rig.index[name] for name in carriers]
-    free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
+def _closest(rig: Skeleton, carriers: Sequence[int]) -> int:
+    """Return the closest carrier, given topmost first, that can move, or -1 if there is none."""
+    free = [bone for bone in carriers if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1
 
 
@@ -248,10 +275,6 @@ def _constraint(
     """
     if constraint := reaching(armature, leg):
         return constraint
-    ends = {leg.end.bone, leg.bones[-1]}
-    for item in settings(armature).constraints:
-        if item.bone in ends and kind_of(item.solver).reaches:
-            return item.name
     tip, target = leg.end.bone, None
     if not leg.end.at_tail:
         foot = armature.matrix_world @ stand.shown_at(rig.rest(rig.index[tip]))

@@ -16,7 +16,7 @@ from ...blender.skeleton import matrix_frame
 from ...plan.chain_plan import ChainPlan
 from ...settings.properties import settings
 from ..simulation import history
-from .editing import problem_of
+from .editing import mover_of, problem_of
 from .gait_plan import plans_of
 from .sampling import stored_walk
 from .settings import gait_settings
@@ -59,8 +59,8 @@ def _steps_message(
             "ground, or choose other ground"
         )
     if all(len(leg_falls) == 1 for leg_falls in falls):
-        gait = gait_settings(armature).gaits[index]
-        body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature")
+        mover = mover_of(armature, gait_settings(armature).gaits[index])
+        body = msg("“{body}”", body=mover) if mover else msg("the armature object")
         return msg("The body doesn't move: animate {body} to make the legs walk", body=body)
     return _out_of_reach(armature, index) or _wrong_steps(steps, hanging)
 

@@ -34,7 +34,7 @@ from ...ui.wording import length_text
 from ..bake.operators import Baking
 from ..simulation import history
 from ..simulation.operators import Simulating
-from .editing import active_gait, add_gait, add_legs, problem_of, remove_gait, remove_leg
+from .editing import active_gait, add_gait, add_legs, mover_of, problem_of, remove_gait, remove_leg
 from .message import leg_notes, status_message, walk_notes
 from .settings import FabrikGait, FabrikGaitLeg, gait_settings
 from .simulation import walk_refusals, walks
@@ -104,15 +104,15 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         self.refuse_controls(armature)
         start = len(settings(armature).constraints)
         gait, made, is_switched, notes = add_gait(armature, _tips(context))
-        name, count = gait.body, len(gait.legs)
-        self._finish(context, armature, name, range(start, start + made))
+        count = len(gait.legs)
+        mover = self._finish(context, armature, gait.body, range(start, start + made))
         self.warn(dict.fromkeys([*leg_notes(armature), *notes]))
         items: Any = settings(armature).constraints[start : start + made]
         for note in native_limits_notes(armature, items):
             say(self, "INFO", note)
         if is_switched:
             say(self, "INFO", SWITCHED)
-        body = msg("“{body}”", body=name) if name else msg("the armature object")
+        body = msg("“{body}”", body=mover) if mover else msg("the armature object")
         self._added = msg(
             "Added a walk with {count}, {made} of them new: animate {body}",
             count=counted(count, "{count} leg", "{count} legs"),
@@ -127,11 +127,14 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         armature: bpy.types.Object,
         body: str,
         indices: Sequence[int],
-    ) -> None:
+    ) -> str:
         """Turn the new targets into control bones, and show a leg, preferably the active bone's.
 
-        If the armature walks as an object, the targets stay, because control bones would move with
-        it. In Pose Mode, select the body to animate next, unless the active bone is part of a leg.
+        Not if the armature walks as an object, because control bones would move with it. In Pose
+        Mode, select the bone to animate next, unless the active bone is part of a leg.
+
+        Returns:
+            The bone to animate; empty for the armature object.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
@@ -139,11 +142,13 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         if items and body and self.controls == "BONE":
             only = [item.target for item in items]
             use_bones(armature, indices, armature, self.word, only, self.chosen_parent(), [body])
+        mover = mover_of(armature, cast(FabrikGait, active_gait(armature)))
         legs = that_pose(armature, [active])
-        if is_posing and body and not legs:
-            select_alone(context, [(armature, body)])
+        if is_posing and mover and not legs:
+            select_alone(context, [(armature, mover)])
         if shown := (*legs, *indices):
             settings(armature).active_index = shown[0]
+        return mover
 
     def report_of(self, text: Message) -> Message:
         """Return the report on the walk and its simulation."""

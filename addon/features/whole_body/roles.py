@@ -140,9 +140,8 @@ def roles_of(
     body = body_of(armature, bone, up_axis)
     roles = _Finder(body).roles
     posers = {name: body.rig.poser(carriers, name) for name in body.names}
-    if not body.rig.is_keyed:
-        roles.controls = {*posers.values()}
-        roles.named = lambda name: body.meant(name) or name
+    roles.controls = {posers[name] for name in body.controlled}
+    roles.named = lambda name: body.meant(name) or name
     roles.stiffness = {posers[name]: stiffness for name, stiffness in roles.stiffness.items()}
     roles.parts = {posers[name]: part for name, part in roles.parts.items()}
     roles.posture = _joined(roles.posture, posers)

@@ -22,6 +22,7 @@ from fabrik_solver.motion.anatomy import (
     words_of,
 )
 from fabrik_solver.motion.anatomy import chain as chains
+from fabrik_solver.motion.anatomy.thresholds import KNOWLEDGE
 
 CRAB, HUMAN, INSECT, LIZARD, QUADRUPED, SCORPION, SHARK, SNAKE, STAG, TREX, WOLF = (
     CREATURES[name].joints
@@ -752,7 +753,9 @@ def test_legs_of_a_row_are_alike(name: str, nameless: bool) -> None:
     arms = {limb for limb in limbs if limb[0] == "ARM"}
     assert found - arms == limbs - arms
     assert found >= arms or (nameless and not found & arms)
-    assert anatomy.sureness > 0.7  # Legs that sprawl do not lie down.
+    # Legs that sprawl do not lie down: only what is missing lowers the confidence.
+    whole = KNOWLEDGE[anatomy.evidence] * (2 + (anatomy.head >= 0)) / 3
+    assert anatomy.sureness == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("nameless", [False, True])

@@ -45,6 +45,7 @@ DECIDERS = {
     "foot_of": "addon/body/foot.py",  # Where the sole of a recognized leg is.
     "sole_at_rest": "addon/body/foot.py",  # Where that of any chain is.
     "root_above": "addon/body/root.py",  # What carries a character, and isn't part of it.
+    "carrier_above": "addon/body/root.py",  # What controls are parented to.
 }
 
 

@@ -73,7 +73,7 @@ def everything(rig: bpy.types.Object) -> dict[str, Any]:
         keys = [tuple(key.co) for key in curve.keyframe_points]
         found[f"{curve.data_path} {curve.array_index}"] = keys
     parts = character_settings(rig).parts
-    found["parts"] = [(part.kind, part.bone, part.key, part.target, part.hinges) for part in parts]
+    found["parts"] = [(part.kind, part.bone, part.key, part.target) for part in parts]
     found["selected"] = [ob.name for ob in bpy.context.view_layer.objects if ob.select_get()]
     return found
 

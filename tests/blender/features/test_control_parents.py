@@ -7,6 +7,8 @@ from unittest.mock import MagicMock
 
 import bpy
 import pytest
+from captures import imported, skip_without
+from creatures import make_quadruped
 from downloaded import make_mixamo
 from generated import generated_rig, metarig
 from humans import make_human
@@ -34,6 +36,7 @@ from rigs import (
 from spiders import make_spider
 
 from addon.blender.access import hiding
+from addon.body.looking import body_of
 from addon.features.hold.listing import shown_holds
 from addon.features.hold.parenting import _draw
 
@@ -49,8 +52,18 @@ def furthest(before: dict[str, Vector], after: dict[str, Vector], shift: Any = (
 
 def pose(rig: Any, count: int) -> list[Matrix]:
     """Return the matrices of the first bones in world space, as evaluated."""
+    return matrices(rig, rig.pose.bones.keys()[:count])
+
+
+def matrices(rig: Any, names: list[str]) -> list[Matrix]:
     posed = evaluated(rig)
-    return [posed.matrix_world @ bone.matrix for bone in list(posed.pose.bones)[:count]]
+    return [posed.matrix_world @ posed.pose.bones[name].matrix for name in names]
+
+
+def move(rig: Any, bone: str, change: Matrix) -> None:
+    """Move a bone in world space."""
+    posed, world = rig.pose.bones[bone], rig.matrix_world
+    posed.matrix = world.inverted() @ change @ world @ posed.matrix
 
 
 def apart(a: list[Matrix], b: list[Matrix]) -> float:
@@ -395,7 +408,7 @@ def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
     hands = {f"{part} IK.{side}": f"{part}.{side}" for part in ("hand", "foot") for side in "LR"}
     bent = {"hand": "forearm", "foot": "shin"}
     poles = {f"{end} Pole.{side}": f"{bent[end]}.{side}" for end in bent for side in "LR"}
-    assert drawn() == hands | poles | {"chest IK": "neck"}
+    assert drawn() == hands | poles  # The chest's control is parented to the hips.
     go(12)
     bones = evaluated(rig).pose.bones
     assert (bones["hand IK.L"].head - bones["hand.L"].head).length > 0.3
@@ -744,3 +757,76 @@ def test_what_a_walk_moves_says_so_and_is_not_dragged() -> None:
     assert bpy.ops.fabrik.drag(bone="foot.L", value=(0.1, 0.0, 0.1)) == {"FINISHED"}
     assert bpy.ops.fabrik.controls_take() == {"FINISHED"}
     assert bpy.context.active_pose_bone.name == "foot IK.L"
+
+
+CARRIED: dict[str, Any] = {
+    "human": (lambda _: make_human(False), "root"),
+    "mixamo": (lambda _: make_mixamo(), ""),
+    "metarig": (lambda folder: metarig("human", folder), ""),
+    "metarig with a root": (rooted_metarig, "root"),
+    "basic human": (lambda folder: generated_rig("basic_human", folder), "root"),
+    "quadruped": (lambda _: make_quadruped(), "Root"),
+    "spider": (lambda _: make_spider(), ""),
+    "wolf": (lambda _: imported(skip_without("q_Wolf.glb")), "Body"),
+    "fox": (lambda _: imported(skip_without("Fox.glb")), "_rootJoint"),
+    "robot": (lambda _: imported(skip_without("RobotExpressive.glb")), "Bone"),
+    "biped": (lambda _: imported(skip_without("pab_walk.fbx")), ""),
+}
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("kind", CARRIED)
+def test_what_a_walk_says_to_animate_carries_the_whole_character(
+    kind: str, controls: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    make, mover = CARRIED[kind]
+    rig = make(tmp_path)
+    rig.animation_data_clear()
+    activate(rig)
+    update()
+    body = body_of(rig)
+    arms = [limb.bones for limb in body.anatomy.limbs if limb.kind == "ARM"]
+    parts = [*body.anatomy.spine, body.pelvis, body.anatomy.head, *sum(arms, ())]
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+    capfd.readouterr()
+    assert bpy.ops.fabrik.gait_add(controls=controls) == {"FINISHED"}
+    said = f"animate “{mover}”" if mover else "animate the armature object"
+    assert said in capfd.readouterr().out
+    names = [rig.fabrik.gaits[0].body, *[body.names[i] for i in parts if i >= 0]]
+    size = body.size * rig.matrix_world.median_scale
+    shift = Matrix.Translation((size, 0.5 * size, 0.2 * size))
+    before = matrices(rig, names)
+    if mover:
+        move(rig, mover, shift)
+    else:
+        rig.matrix_world = shift @ rig.matrix_world
+    update()
+    assert apart([shift @ matrix for matrix in before], matrices(rig, names)) < 1e-4 * size
+
+
+def test_a_setup_after_a_walk_keeps_its_legs(capfd: pytest.CaptureFixture[str]) -> None:
+    rig = make_human(False)
+    click_bones(rig, "head")
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert "Set up 2 arms, 1 spine and 1 head" in capfd.readouterr().out
+    items = rig.fabrik.constraints
+    assert [item.bone for item in items].count("foot.L") == 1
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert {item.bone for item in items} == {"foot.L", "foot.R"}
+
+
+def test_the_trunk_moves_with_the_hips() -> None:
+    rig = make_human(False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert rig.data.bones["chest IK"].parent.name == "hips"
+    assert rig.data.bones["head IK"].parent.name == "root"
+    trunk = ["hips", "spine", "chest", "neck"]
+    before, shift = matrices(rig, trunk), Matrix.Translation((0.05, 0.1, -0.2))
+    move(rig, "hips", shift)
+    update()
+    after = matrices(rig, trunk)
+    assert apart([shift @ matrix for matrix in before[:3]], after[:3]) < 1e-5
+    assert (after[3].translation - shift @ before[3].translation).length < 1e-5
+    assert rig.fabrik.constraints["chest IK"].state == "REACHED"

@@ -28,6 +28,7 @@ from .thresholds import (
     COMPARABLE,
     FLAT,
     IN_LINE,
+    LONG_BONE,
     MOST,
     NEAR,
     NO_LENGTH,
@@ -461,7 +462,7 @@ class Figure:
             if axis is not None and dot(separation[1], axis) < 0.0:
                 a, b, separation = b, a, (separation[0], scaled(separation[1], -1.0))
             axis = axis if axis is not None else unit(separation[1])
-            if self.reach[a] > 0.5 * self.reach[pairs[0][0]]:
+            if self.reach[a] > LONG_BONE * self.reach[pairs[0][0]]:
                 ways.append(separation)
             for start, side in ((a, 1), (b, -1)):
                 for i in self._below(start):

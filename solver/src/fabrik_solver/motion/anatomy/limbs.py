@@ -196,12 +196,12 @@ def _twins(chains: Sequence[Chain]) -> list[Pair]:
 def _difference(a: Chain, b: Chain) -> float:
     """Return how different two chains are; negative if the chains have the same name.
 
-    If one hand carries something, chains may be alike only up to the hand. Chains that are entirely
-    alike rank first.
+    If one hand carries something, chains may be alike only up to the hand. They then count as
+    halfway unlike, because chains that are entirely alike rank first.
     """
     stems = a.figure.names.stems
     whole = _unlikeness(a.heads, b.heads)
-    difference = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:3], b.heads[:3]))
+    difference = min(whole, (UNLIKE + _unlikeness(a.heads[:3], b.heads[:3])) / 2.0)
     has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
     return difference - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else difference
 

@@ -16,6 +16,7 @@ from .naming import FACE, LOWER
 from .thresholds import (
     ASIDE,
     COMPARABLE,
+    KNOWLEDGE,
     NEAR,
     SAME_WAY,
     SLIGHT,
@@ -23,9 +24,6 @@ from .thresholds import (
     SURE,
     THICKEST_SOLE,
 )
-
-KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
-"""The confidence in the sides, by evidence."""
 
 NECK: Final = {"neck", *LOWER}
 """Words in the name of a neck that also contains a word for a head."""
@@ -234,7 +232,7 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     down = sum(legs) / len(legs)
     if len(legs) >= SPRAWLING and min(legs) > 0.0:
         down = 1.0
-    whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
+    whole = (1 + (len(anatomy.limbs) >= 4) + (anatomy.head >= 0)) / 3
     sides = _fraction_on_left(figure, anatomy)
     return KNOWLEDGE.get(anatomy.evidence, 0.0) * sides * max(0.0, down) * whole
 

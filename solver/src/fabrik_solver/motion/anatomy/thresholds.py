@@ -66,6 +66,9 @@ the last bone."""
 UNLIKE: Final = 0.3
 """Minimum relative difference in length of two chains that aren't twins."""
 
+KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
+"""The confidence in the sides, by evidence."""
+
 SURE: Final = 0.85
 """The confidence in a pose above which no other pose is examined. The maximum is 1."""
 
@@ -94,7 +97,8 @@ their mean is at least this long."""
 LONG_BONE: Final = 0.5
 """Minimum length of a limb's long bone, as a fraction of the other long bone. Also the maximum
 length of any bone carried by the hand, as a fraction of the shorter long bone. Also the maximum
-length of a foot, in leg lengths. A leg that ends higher than other bones by more than this
+length of a foot, in leg lengths. Also the minimum length of chains that show where left is, as a
+fraction of the longest such chain. A leg that ends higher than other bones by more than this
 fraction ends in the air."""
 
 CLIP_SAMPLES: Final = 64
