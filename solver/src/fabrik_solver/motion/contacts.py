@@ -142,9 +142,8 @@ def contacts_of(
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
     foot = _lower(heel, ball)
     valleys = _valleys(foot, BALL_HEIGHT * leg)
-    drifts = _drifts(foot, valleys, leg)
     heel_stands, ball_stands = (
-        _standing(point, _low(point.heights, valleys, drifts, leg, high), rate, leg, fast, hurry)
+        _standing(point, _low(point.heights, valleys, leg, high), rate, leg, fast, hurry)
         for point, (fast, high) in ((heel, heel_limits), (ball, ball_limits))
     )
     kinds = [KINDS[on] for on in zip(heel_stands, ball_stands, strict=True)]
@@ -266,19 +265,13 @@ def _close(stands: list[bool], gap: int) -> None:
 def _low(
     heights: Sequence[float],
     valleys: Sequence[tuple[int, int]],
-    drifts: Sequence[float],
     leg: float,
     most: float,
 ) -> list[bool]:
-    """Return for each frame whether a point is no higher than its nearby lowest position allows.
-
-    If the clip cuts off a stance, that position is unknown, and the floor counts instead.
-    """
+    """Return for each frame whether a point is no higher than its nearby lowest position allows."""
     lowest = quantile(heights, OUTLIERS)
     above = [height - lowest for height in heights]
-    begin = valleys[0][1] + 1
-    end = max(begin, valleys[-1][0])
-    floors = [*drifts[:begin], *_drifts(above, valleys, leg)[begin:end], *drifts[end:]]
+    floors = _drifts(above, valleys, leg)
     return [height - floor < most for height, floor in zip(above, floors, strict=True)]
 
 
