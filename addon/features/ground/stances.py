@@ -424,7 +424,7 @@ class Stances:
     def _airborne(self, time: float) -> GroundOffset:
         """Return how the ground below moves a foot that never stands, averaged around a time."""
         rate, at = self.clip.contact_track.track.rate, self._beyonds
-        window = shape.window(2.0 * shape.CALM, rate, shape.CALM)
+        window = shape.window(0.5 * shape.STRIDE, rate, shape.CALM)
         shift = shape.smoothed(lambda f: (here := at[f]) and here.shift, time, *window)
         tilt = shape.smoothed(lambda f: (here := at[f]) and here.tilt, time, *window)
         return GroundOffset(shift, tilt, dot(shift, self._up))

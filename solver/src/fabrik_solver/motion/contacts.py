@@ -142,8 +142,9 @@ def contacts_of(
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
     foot = _lower(heel, ball)
     valleys = _valleys(foot, BALL_HEIGHT * leg)
+    drifts = _drifts(foot, valleys, leg)
     heel_stands, ball_stands = (
-        _standing(point, _low(point.heights, valleys, leg, high), rate, leg, fast, hurry)
+        _standing(point, _low(point.heights, valleys, drifts, leg, high), rate, leg, fast, hurry)
         for point, (fast, high) in ((heel, heel_limits), (ball, ball_limits))
     )
     kinds = [KINDS[on] for on in zip(heel_stands, ball_stands, strict=True)]
@@ -265,13 +266,20 @@ def _close(stands: list[bool], gap: int) -> None:
 def _low(
     heights: Sequence[float],
     valleys: Sequence[tuple[int, int]],
+    drifts: Sequence[float],
     leg: float,
     most: float,
 ) -> list[bool]:
-    """Return for each frame whether a point is no higher than its nearby lowest position allows."""
+    """Return for each frame whether a point is no higher than its nearby lowest position allows.
+
+    If the clip cuts off a stance, that position is unknown, and the floor counts instead.
+    """
     lowest = quantile(heights, OUTLIERS)
     above = [height - lowest for height in heights]
-    floors = _drifts(above, valleys, leg)
+    lows = _drifts(above, valleys, leg)
+    begin = valleys[0][1] + 1 if above[0] - lows[0] < most else 0
+    end = max(begin, valleys[-1][0] if above[-1] - lows[-1] < most else len(lows))
+    floors = [*drifts[:begin], *lows[begin:end], *drifts[end:]]
     return [height - floor < most for height, floor in zip(above, floors, strict=True)]
 
 

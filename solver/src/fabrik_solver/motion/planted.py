@@ -51,6 +51,11 @@ from .knee import MOST, ROOM
 from .smoothest import Wish, cubic, smoothest
 from .sole import Sole
 
+LEAST_GAIN = 0.2
+"""The least gain for which a foot turns about its ball. The gain is how fast turning the foot
+shortens the leg, as a fraction of the lever arm. From twice the least gain on, the foot turns as
+far as necessary."""
+
 
 class Pose(NamedTuple):
     """A foot's pose in world space.
@@ -350,8 +355,8 @@ class Planted:
 def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     """Return a foot turned about its ball so that its ankle is at a distance from the hip joint.
 
-    The ball stays in place, as at heel-off in walking. The less the ankle moves along the leg, the
-    less the foot turns, and the distance isn't reached.
+    The ball stays in place, as at heel-off in walking. If turning hardly changes the distance, it
+    isn't reached.
 
     Args:
         foot: The foot.
@@ -368,9 +373,10 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     ball, distance = sub(joint, lever), length(sub(root, joint))
     leg = sub(root, ball)
     along, ahead = dot(leg, lever), dot(leg, cross(axis, lever))
-    if not ahead > 0.0:  # Also true of NaN.
+    least = LEAST_GAIN * length(lever) * distance
+    if not ahead > least:  # Also true of NaN.
         return foot
-    apart = distance + smooth(ahead / (length(lever) * distance)) * (apart - distance)
+    apart = distance + smooth(ahead / least - 1.0) * (apart - distance)
     # The law of cosines: along · cos(angle) + ahead · sin(angle) is known.
     known = 0.5 * (dot(leg, leg) + dot(lever, lever) - apart * apart) / hypot(along, ahead)
     spin = quat_about(axis, atan2(ahead, along) - acos(min(max(-1.0, known), 1.0)))
