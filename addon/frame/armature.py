@@ -143,11 +143,6 @@ class Varying(NamedTuple):
     settings: Sequence[str]
     bones: Mapping[int, Sequence[str]]
 
-    @property
-    def is_any(self) -> bool:
-        """Whether any value read at each update is animated."""
-        return self.has_pose or self.has_channels or bool(self.settings)
-
 
 class FkReader:
     """Reads an armature at each update.
@@ -325,9 +320,9 @@ class FkReader:
         """Read everything again at the next reading."""
         self.last, self._columns = None, []
 
-    def has_pose_of(self, channels: PoseChannels) -> bool:
-        """Return whether channels hold the FK pose of the last reading."""
-        return [channels.of(group) for group in self._groups] == self._last_values
+    def has_pose_of(self, values: Sequence[bytes]) -> bool:
+        """Return whether channels, by group, hold the FK pose of the last reading."""
+        return values == self._last_values
 
     def has_settings_of(self, evaluated: Evaluated) -> bool:
         """Return whether an evaluated armature still has the settings of the last reading."""

@@ -363,11 +363,11 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     if has_foreign_animation and is_frame_change:
         flush_switched(runs, depsgraph)
     plan = plan_of.plan
-    driven = follow_drivers(plan_of, events.early, depsgraph)
+    driven = follow_drivers(plan_of, events.early, depsgraph, is_played)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes(edited)
     if plan_of.plan is not plan:
-        driven = follow_drivers(plan_of, events.early, depsgraph)
+        driven = follow_drivers(plan_of, events.early, depsgraph, is_played)
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()

@@ -142,6 +142,8 @@ def _note_foreseen(
         known = lookahead.driving.setdefault(uid, {})
         for block, paths in walk.driving[uid].items():
             known[block] = [*dict.fromkeys([*known.get(block, ()), *paths])]
+        if all([block in walk.objects and _stay(block, known[block]) for block in known]):
+            lookahead.steady.add(uid)
     lookahead.settled |= walk.settled
     lookahead.constrained_objects |= walk.constrained_objects
     lookahead.curves |= walk.curves
@@ -472,6 +474,17 @@ def _sets_constraint(curve: bpy.types.FCurve) -> bool:
 def _drivers(ob: bpy.types.Object) -> Iterable[bpy.types.FCurve]:
     data = ob.animation_data
     return data.drivers if data else ()
+
+
+def _stay(block: bpy.types.ID, properties: Iterable[str]) -> bool:
+    """Return whether animation sets no custom property with the name of one of these."""
+    animated = {*map(_name_of, animation.animated(block).paths)}
+    return animated.isdisjoint(map(_name_of, properties))
+
+
+def _name_of(path: str) -> str:
+    """Return the name of a custom property."""
+    return path.rpartition("[")[2].strip("]\"'")
 
 
 def _is_settled(curve: bpy.types.FCurve) -> bool:

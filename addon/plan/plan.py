@@ -280,6 +280,7 @@ class Lookahead:
             inputs.
         driving: For each armature, the paths of the custom properties that drive settings, by
             data-block.
+        steady: The armatures for which nothing animates these properties.
         settled: Settings of native constraints that only these drive: armature, bone and path.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
@@ -307,16 +308,12 @@ class Lookahead:
     constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
     visited: dict[int, list[bpy.types.Object]] = field(default_factory=dict)
     driving: dict[int, dict[bpy.types.ID, list[str]]] = field(default_factory=dict)
+    steady: set[int] = field(default_factory=set)
     settled: set[tuple[int, str, str]] = field(default_factory=set)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False
     is_timed: bool = False
-
-    def affected(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
-        """Return the armatures to solve ahead for tagged data-blocks (by name) or a new frame."""
-        rigs: set[int] = set(self.worth) if is_frame_change else set()
-        return rigs.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def without_settled(
         self, rig: Skeleton, paths: Mapping[int, Sequence[str]]
@@ -454,10 +451,6 @@ class Plan:
         """Return the units solved after a unit of their armature that pose any of some bones."""
         others = [u for u in self.units_of[unit.rig.uid] if unit in self.needs.get(u, ())]
         return [other for other in others if not {*bones}.isdisjoint(other.bones)]
-
-    def copied_with(self, tagged: Set[str]) -> set[int]:
-        """Return the armatures that Blender copies for tagged data-blocks, by name."""
-        return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
 
     def has_same_names(self, tagged: Set[str]) -> bool:
         """Return whether the names of all bones are unchanged.
