@@ -153,7 +153,7 @@ class Skeleton:
 
         Raises:
             KeyError: If one of a few bones is missing.
-            IndexError: If one of many is.
+            IndexError: If one of many bones is missing.
         """
         column = self._columns.get((channel, rows))
         if column is None:
@@ -240,10 +240,10 @@ class Skeleton:
     def trunk_above(self, limbs: Sequence[int]) -> list[int]:
         """Return the shared ancestors of limbs and the remaining body, topmost first.
 
-        The lowest one moves the body with its limbs. In many characters it isn't the pelvis, which
-        carries only the legs while the spine is parented to a bone above it. The remaining body is
-        the longest line of bones beside the limbs, from the topmost bone down. Controls parented to
-        a root have shorter lines.
+        The lowest ancestor moves the body with its limbs. In many characters it isn't the pelvis,
+        which carries only the legs while the spine is parented to a bone above it. The remaining
+        body is the longest line of bones beside the limbs, from the topmost bone down. Controls
+        parented to a root have shorter lines.
 
         Args:
             limbs: The first bone of each limb.

@@ -1,7 +1,7 @@
 """An armature's FK pose and settings, read from evaluated data or from F-curves.
 
-The FK pose is what the animator posed, keyed or drove. Except while Blender evaluates, the channels
-hold it.
+The FK pose is what the animator posed, keyed or drove. The channels hold it, except while Blender
+evaluates.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Varying(NamedTuple):
     """Which of the values read from an armature are animated.
 
     Attributes:
-        has_pose: Whether the FK pose or rotation modes are.
-        has_channels: Whether other locations, scales or joints to read are.
+        has_pose: Whether the FK pose or rotation modes are animated.
+        has_channels: Whether other locations, scales or joints to read are animated.
         settings: The settings that are animated on any constraint.
         bones: For each bone, the paths of animated properties, relative to the bone.
     """
@@ -253,7 +253,7 @@ class FkReader:
             channels: The channels with the FK pose of the bones that chains pose.
             is_touched: Whether settings, locations, scales or joints may have changed. A changed FK
                 rotation is always noticed.
-            has_settings: The same for only the settings; None to use `is_touched`.
+            has_settings: Whether settings may have changed; None uses `is_touched`.
             names: The settings that may have changed; None for all.
         """
         has_new_settings = False

@@ -169,7 +169,15 @@ def _coming(
     is_frame_change: bool,
     kinds: Set[str],
 ) -> Coming:
-    """Return the evaluation that Blender is about to do."""
+    """Return the evaluation that Blender is about to do.
+
+    Args:
+        events: The state of the handlers.
+        scene: The scene.
+        graphs: The depsgraphs of its view layers.
+        is_frame_change: Whether the frame changes.
+        kinds: The types of tagged data-blocks (see `_kinds_in`).
+    """
     runs = events.runs
     plan = runs.follow()
     may_be_rebuilt = "SCENE" in kinds

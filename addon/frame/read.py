@@ -170,7 +170,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
-        """Return an armature."""
+        """Return an armature to be read, evaluated or about to be."""
 
     def _fk_channels(self, evaluated: Evaluated, _reader: FkReader) -> PoseChannels:
         """Return the channels that hold the FK pose of an armature."""
@@ -500,7 +500,14 @@ class ChannelSnapshot(SceneSnapshot):
         worlds: Mapping[int, Frame],
         largest: float,
     ) -> bool:
-        """Return whether an object's evaluated transform is the expected one."""
+        """Return whether an object's evaluated transform is the expected one.
+
+        Args:
+            uid: The session UID of the object.
+            copy: Its evaluated copy.
+            worlds: The expected frames of objects in world space.
+            largest: The largest coordinate of which its location is made (see `_extent`).
+        """
         world = worlds.get(uid)
         location = world[1] if world is not None else self.locations.get(uid)
         if location is None or uid in self.plan.carried:

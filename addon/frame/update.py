@@ -1,8 +1,8 @@
 """One update: read → solve → write.
 
 Before Blender evaluates, armatures are solved from channels if that pays off, so one evaluation is
-enough. Afterward, those with a wrong pose are solved and evaluated again. The handlers restore the
-FK pose before and after both.
+enough. Afterward, armatures with a wrong pose are solved, and evaluated again. The handlers restore
+the FK pose before and after both evaluations.
 """
 
 from __future__ import annotations
@@ -278,8 +278,8 @@ def _digests(affected: Affected, rigs: Set[int]) -> dict[int, int]:
 def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     """Read and solve armatures; return by armature whether its channel values changed.
 
-    Those that channels determine are read from channels, as ahead of an evaluation, for the same
-    result bit for bit. If the evaluation differs, they are read from it like the others.
+    Armatures that channels determine are read from channels, as ahead of an evaluation, for the
+    same result bit for bit. If the evaluation differs, they are read from it like the others.
     """
     done, runs, plan = affected.update, affected.runs, affected.runs.plan
     runs.posed.clear()

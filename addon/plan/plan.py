@@ -121,7 +121,7 @@ class ArmaturePlan:
     def outlives(self, replaced: Set[int]) -> bool:
         """Return whether the plan is still valid after undo or redo replaced some data-blocks.
 
-        Results of features may refer to anything, so no plan with such results outlives it.
+        Results of features may refer to anything, so no plan with such results is kept.
         """
         if self.lists or self.pre_pass or not all([chain.is_plain for chain in self.chains]):
             return False
@@ -135,7 +135,7 @@ class ArmaturePlan:
     def reset(self) -> None:
         """Reset problems and notes to those from this armature only, for a new plan of the file.
 
-        Whether it is animated is asked again: Blender may be about to rebuild relations.
+        Whether it is animated is determined again: Blender may be about to rebuild relations.
         """
         self.is_animated = is_animated(self.rig.object)
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):

@@ -148,7 +148,16 @@ class JointSystem:
         count: int = 3,
         walls: int = 0,
     ) -> int:
-        """Add a joint that rotates about the first ``count`` axes; a parent of -1 means none.
+        """Add a joint.
+
+        Args:
+            owner: Its bone.
+            axes: See `JointSystem`.
+            spins: See `JointSystem`.
+            slides: See `JointSystem`.
+            parent: The index of the joint above it; -1 means none.
+            count: The number of axes about which it rotates, from the first.
+            walls: See `JointSystem`.
 
         Returns:
             The index of the joint.
@@ -173,7 +182,11 @@ class JointSystem:
         return self._rotations[index]
 
     def hold(self, step: list[Vec], least: float) -> bool:
-        """Lock the axes that a step moves past a wall by more than ``least``; True if any."""
+        """Lock each axis that a step moves past a wall by more than ``least``.
+
+        Returns:
+            Whether any axis was locked.
+        """
         is_any = False
         for index, walls in enumerate(self.walls):
             if walls == 0:
