@@ -23,6 +23,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.ground import Pose
+from fabrik_solver.motion.planted import Offset
 from fabrik_solver.motion.sole import Sole, counted, resting_normal
 
 from ...plan.chain_plan import Aim
@@ -51,6 +52,11 @@ class GroundOffset(NamedTuple):
     tilt: Vec = ORIGIN
     rise: float = 0.0
     influence: float = 1.0
+
+    @property
+    def values(self) -> Offset:
+        """Its components."""
+        return *self.shift, *self.tilt, self.rise, self.influence
 
     def of(self, foot: Pose) -> Pose:
         """Return a foot on the ground from its pose on the animation's floor."""

@@ -216,8 +216,7 @@ class HipPath(Column[float, Pose]):
         self._lifts = [
             SmoothColumn(partial(self._ask, end), rate, shape.CALM, LOOKED) for end in self._ends
         ]
-        self._stride = self._lifts[0].stride
-        self._near = self._stride * max(2, round(2.0 * shape.CALM / LOOKED))
+        self._window = shape.window(2.0 * shape.CALM, rate)
         self._follows: Column[int, Vec | None] = Column(self._follow)
 
     def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
@@ -262,7 +261,7 @@ class HipPath(Column[float, Pose]):
 
     def _followed(self, time: float) -> Vec:
         """Return how far the body moves with its feet around a time."""
-        return shape.smoothed(self._follows.__getitem__, time, self._near, self._stride)
+        return shape.smoothed(self._follows.__getitem__, time, *self._window)
 
     def _follow(self, frame: int) -> Vec | None:
         """Return how far the body would move with locked feet; None at a cut."""

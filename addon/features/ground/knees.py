@@ -74,8 +74,7 @@ class Knees:
         self._looked = Column(self._look)
         self._changed = Column(self._is_changed)
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
-        stride = self._path.stride
-        self._window = stride * max(4, round(0.25 * ground.STRIDE * track.rate / stride))
+        self._window = ground.window(2.0 * ground.CALM, track.rate, FINE)
 
     def eased(self, time: float, aim: Aim, root: Vec, weight: float) -> Aim:
         """Return a foot's goal, eased a little so that the knee moves smoothly.
@@ -124,7 +123,7 @@ class Knees:
 
         A knee that faced its mean bend only in the changed frames would turn suddenly.
         """
-        changed = ground.averaged(self._changed, time, self._window, self._path.stride)
+        changed = ground.averaged(self._changed, time, *self._window)
         return self.stances.influence(time) * changed
 
     def _is_changed(self, frame: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import floor, inf, pi
+from math import floor, inf
 from typing import NamedTuple
 
 import bpy
@@ -29,12 +29,21 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
-from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn, between
+from fabrik_solver.motion.columns import FINE, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.ground import Pose
-from fabrik_solver.motion.planted import Blend, Planted, Span, begun, blend_of, neighbors
-from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
+from fabrik_solver.motion.planted import (
+    Blend,
+    Offset,
+    Planted,
+    Span,
+    begun,
+    blend_of,
+    neighbors,
+    swing_between,
+)
+from fabrik_solver.motion.smoothest import Wish
 
 from ...plan.chain_plan import Aim, Snapshot
 from .contact_track import ContactTrack, frames_of
@@ -58,28 +67,6 @@ FASTEST = 25.0
 """The highest speed of a foot, in leg lengths per second. Anything faster is a cut, as after the
 rest pose in the first frame of many captures. A sprinter's body reaches 12 m/s, and the swinging
 foot about twice that."""
-
-SWING = 0.4 * shape.STRIDE
-"""The assumed duration of a swing that starts or ends outside the clip, in seconds (Perry, “Gait
-Analysis”, 1992)."""
-
-
-class Swing(NamedTuple):
-    """How the ground moves a foot from one contact to the next.
-
-    Attributes:
-        first: The last frame of the previous contact.
-        last: The first frame of the next contact.
-        previous: The foot's offset at ``first``.
-        following: The foot's offset at ``last``.
-        roll: The offset added by the foot's roll on tilted ground in these contacts; None if level.
-    """
-
-    first: int
-    last: int
-    previous: GroundOffset
-    following: GroundOffset
-    roll: Blend | None
 
 
 class ClipInput(NamedTuple):
@@ -134,7 +121,6 @@ class FootClip:
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
         self.standing = Column(self._stands)
-        self._gone = Column(self._shares_gone)
         self.first, self.last = self._uncut()
         self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
         self.carrying = {f for a, b in contact_track.extents for f in range(a, b + 1)}
@@ -196,9 +182,7 @@ class FootClip:
         Near an end of the clip, the nearest whole strides are used. A knee that is overextended at
         the end would otherwise turn backward.
         """
-        rate = self.contact_track.track.rate
-        stride = max(1, round(LOOKED * rate))
-        ease = stride * max(2, round(strides * shape.STRIDE * rate / stride))
+        ease, stride = shape.window(strides * shape.STRIDE, self.contact_track.track.rate)
         middle = 0.5 * (self.first + self.last)
         time = max(min(time, max(middle, self.last - ease)), min(middle, self.first + ease))
         return shape.smoothed(axes.__getitem__, time, ease, stride)
@@ -224,26 +208,6 @@ class FootClip:
     def _flat(self, time: float) -> Pose:
         """Return the locked pose of the foot on the animation's floor."""
         return self.planted.at(time, self.pose(time))
-
-    def gone(self, time: float, first: int, last: int) -> float:
-        """Return the fraction of its path that a swinging foot has covered between two frames.
-
-        It changes smoothly and is at rest at both ends. If it depended on time alone, a running
-        foot would come too close to its hip on a slope.
-        """
-        shares = self._gone[range(first - 1, last + 2)]
-        number = min(floor(time), last - 1) - first
-        return cubic(shares[number : number + 4], time - first - number)
-
-    def _shares_gone(self, swing: range) -> list[float]:
-        """Return the result of `gone` at each frame of a swing, and at the frames next to it."""
-        frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
-        places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-        path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-        shares = [0.0, *[gone / (path[-1] or 1.0) for gone in path], 1.0]
-        stiffness = (len(path) / pi) ** 4  # Halves an oscillation with a period of two swings.
-        ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
-        return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
     def within(self, frame: int) -> int:
         """Return the frame of the clip nearest to a frame."""
@@ -427,43 +391,37 @@ class Stances:
             return self._in_contact(number, flat)
         if not self.clip.planted.spans:
             return self._airborne(time)
-        swing = self._swings[number]
-        previous, following = swing.previous, swing.following
-        if swing.roll is None and previous == following:
-            return previous
-        fraction = self.clip.gone(time, swing.first, swing.last)
-        shift = mix(previous.shift, following.shift, fraction)
-        return GroundOffset(
-            shift if swing.roll is None else add(shift, swing.roll.at(time)),
-            mix(previous.tilt, following.tilt, fraction),
-            previous.rise + (following.rise - previous.rise) * fraction,
-            previous.influence + (following.influence - previous.influence) * fraction,
-        )
+        x, y, z, *tilt, rise, influence = self._swings[number].at(time)
+        return GroundOffset((x, y, z), (tilt[0], tilt[1], tilt[2]), rise, influence)
 
-    def _swing(self, number: int) -> Swing:
-        """Return a swing by the index of the contact before it, -1 for the first swing."""
-        clip, rate = self.clip, self.clip.contact_track.track.rate
+    def _swing(self, number: int) -> Blend:
+        """Return the ground's offset in a swing; its contact is -1 before the first one.
+
+        The foot moves to the next contact's ground in proportion to its path. In proportion to
+        time, a running foot would come too close to its hip on a slope.
+        """
+        clip = self.clip
         lock, next_lock = neighbors(clip.planted.spans, number)
-        # A swing that the clip cuts short still takes its full time.
-        far = max(1, round(SWING * rate))
-        first = lock[1] if lock else clip.first
-        last = next_lock[0] if next_lock else clip.last
-        previous = self._edge(first) if lock else self._beyonds[first]
-        following = self._edge(last) if next_lock else self._beyonds[last]
-        previous = previous or following or GroundOffset()
-        following = following or previous
-        roll = None
-        if not previous.tilt == following.tilt == ORIGIN:
-            edges, begin = (previous.shift, following.shift), first
-            fade = clip.inputs.lock_time * rate
+        rate = clip.contact_track.track.rate
+        fade = clip.inputs.lock_time * rate
+        near = round(fade)  # A swing that the clip cuts short goes on for a moment.
+        whole = clip.first - near, clip.last + near
+        first, last = swing_between(lock, next_lock, whole)
+        begin = self._edge(first) if lock else self._beyonds[first]
+        end = self._edge(last) if next_lock else self._beyonds[last]
+        begin, end = begin or end or GroundOffset(), end or begin or GroundOffset()
+        frames = map(clip.within, range(first, last + 1))
+        places = [across(clip.flats[frame].place, self._up) for frame in frames]
+        path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        pairs = list(zip(begin.values, end.values, strict=True))
+        targets = [
+            tuple([a + (b - a) * gone / (path[-1] or 1.0) for a, b in pairs]) for gone in path
+        ]
 
-            def rolled(frame: int) -> Vec:
-                return sub(self._edge(frame).shift, edges[frame > begin])
+        def edge(frame: int) -> Offset:
+            return self._edge(frame).values
 
-            roll = blend_of(rolled, lock, next_lock, clip.last, fade, rate)
-        first = first if lock else min(first, last - far)
-        last = last if next_lock else max(last, first + far)
-        return Swing(first, last, previous, following, roll)
+        return blend_of(edge, lock, next_lock, whole, fade, rate, targets)
 
     def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at a frame of a contact."""
@@ -471,15 +429,11 @@ class Stances:
 
     def _airborne(self, time: float) -> GroundOffset:
         """Return how the ground below moves a foot that never stands, averaged around a time."""
-        ease, stride, at = 2 * self._stride, self._stride, self._beyonds
-        shift = shape.smoothed(lambda f: (here := at[f]) and here.shift, time, ease, stride)
-        tilt = shape.smoothed(lambda f: (here := at[f]) and here.tilt, time, ease, stride)
+        rate, at = self.clip.contact_track.track.rate, self._beyonds
+        window = shape.window(0.5 * shape.STRIDE, rate, shape.CALM)
+        shift = shape.smoothed(lambda f: (here := at[f]) and here.shift, time, *window)
+        tilt = shape.smoothed(lambda f: (here := at[f]) and here.tilt, time, *window)
         return GroundOffset(shift, tilt, dot(shift, self._up))
-
-    @property
-    def _stride(self) -> int:
-        """Number of frames between the ground samples of a foot that never stands."""
-        return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
 
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings at the first or last frame of the clip.

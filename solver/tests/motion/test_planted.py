@@ -410,7 +410,7 @@ def test_offset_goes_on_at_the_speed_at_which_one_lock_ends_and_the_next_begins(
     def offset(frame: int) -> Vec:
         return (0.002 * (frame - 10), 0.0, 0.0) if frame <= 10 else (0.0, 0.003 * (frame - 40), 0.0)
 
-    blend = blend_of(offset, (0, 10), (40, 60), 60, 12.0, 120.0)
+    blend = blend_of(offset, (0, 10), (40, 60), (0, 60), 12.0, 120.0)
     assert length(blend.at(10)) < 1e-9 and length(blend.at(40)) < 1e-9
     assert blend.at(11)[0] == pytest.approx(0.002, rel=0.2)
     assert blend.at(39)[1] == pytest.approx(-0.003, rel=0.2)

@@ -287,7 +287,8 @@ def _low(
 ) -> list[bool]:
     """Return for each frame whether a point is no higher than its nearby lowest position allows.
 
-    If the clip cuts off a stance, that position is unknown, and the floor counts instead.
+    If it is the lowest where the clip begins or ends, that position is unknown, because the clip
+    cuts off a stance. The floor counts instead.
 
     Args:
         heights: The height of the point at each frame.
@@ -298,9 +299,10 @@ def _low(
     """
     lowest = quantile(heights, OUTLIERS)
     above = [height - lowest for height in heights]
-    begin = valleys[0][1] + 1
-    end = max(begin, valleys[-1][0])
-    floors = [*drifts[:begin], *_drifts(above, valleys, leg)[begin:end], *drifts[end:]]
+    lows = _drifts(above, valleys, leg)
+    begin = valleys[0][1] + 1 if above[0] <= lows[0] else 0
+    end = max(begin, valleys[-1][0] if above[-1] <= lows[-1] else len(lows))
+    floors = [*drifts[:begin], *lows[begin:end], *drifts[end:]]
     return [height - floor < most for height, floor in zip(above, floors, strict=True)]
 
 

@@ -30,18 +30,12 @@ from ..core.vectors import (
     sum_of,
     unit,
 )
+from .columns import LOOKED
 from .easing import smooth
 from .knee import FLEXED, LEAST, ROOM, folded
 
 STEEPEST = 0.5
 """Cosine of the slope above which a face is a wall: 60°."""
-
-FLAT = 0.2
-"""The vertical extent of a leg, as a fraction of its length, below which the hip gives up on its
-foot. Such a foot is far to the side."""
-
-DEEPEST = 0.5
-"""How far the hip is lowered at most, in leg lengths."""
 
 STRIDE = 1.0
 """The assumed duration of a stride, in seconds: a knee bends at least once in it."""
@@ -218,6 +212,18 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     return scaled(total, 1.0 / len(jumps))
 
 
+def window(duration: float, rate: float, looked: float = LOOKED) -> tuple[int, int]:
+    """Return half the width of a window in frames, and how many frames apart its samples are.
+
+    Args:
+        duration: Half the width, in seconds.
+        rate: Frames per second.
+        looked: The time between samples, in seconds; at least a frame.
+    """
+    stride = max(1, round(looked * rate))
+    return stride * max(2, round(duration * rate / stride)), stride
+
+
 def averaged(at: Mapping[int, float], time: float, ease: int, stride: int) -> float:
     """Return the mean of numbers around a time, as a smooth function of time.
 
@@ -266,8 +272,8 @@ def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:
     reach = max(extension * leg.length, distance + ROOM * max(0.0, leg.length - distance))
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
     aside = length(across(apart, up))
-    lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)
-    return min(lack, DEEPEST * leg.length)
+    lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLEXED * leg.length)
+    return min(lack, (1.0 - FLEXED) * leg.length)
 
 
 def _crowded(leg: CarriedLeg, up: Vec, rise: float) -> float:

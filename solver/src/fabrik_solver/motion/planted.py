@@ -49,7 +49,7 @@ from .contacts import (
 from .easing import smooth, smoother
 from .ground import Pose
 from .knee import MOST, ROOM
-from .smoothest import Wish, cubic, exactly, smoothest
+from .smoothest import Wish, cubic, smoothest
 from .sole import Sole
 
 LEAST_GAIN = 0.2
@@ -95,8 +95,12 @@ Span = tuple[int, int]
 START = itemgetter(0)
 
 
+Offset = tuple[float, ...]
+"""The components of an offset from the animation, such as a translation and a rotation vector."""
+
+
 class Blend(NamedTuple):
-    """An offset from the animation between two locks.
+    """An offset between two locks.
 
     Attributes:
         first: The frame at which it starts.
@@ -104,14 +108,17 @@ class Blend(NamedTuple):
     """
 
     first: int
-    offsets: list[Vec]
+    offsets: list[Offset]
 
-    def at(self, time: float) -> Vec:
+    def at(self, time: float) -> Offset:
         """Return the offset at a time."""
-        number = min(max(0, floor(time) - self.first), len(self.offsets) - 4)
-        x, y, z = zip(*self.offsets[number : number + 4], strict=True)
-        fraction = time - self.first - number
-        return cubic(x, fraction), cubic(y, fraction), cubic(z, fraction)
+        time = min(max(0.0, time - self.first), len(self.offsets) - 3)
+        number = min(floor(time), len(self.offsets) - 4)
+        fraction = time - number
+        if fraction == 0.0:
+            return self.offsets[number + 1]
+        columns = zip(*self.offsets[number : number + 4], strict=True)
+        return tuple([cubic(column, fraction) for column in columns])
 
 
 def sole_of(
@@ -195,8 +202,7 @@ class Planted:
         self._flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         self.spans = [(contact.first, contact.last) for contact in contacts]
         self.lying = [(flat.part.first, flat.part.last) for flat in self._flats]
-        self._shifts = Column(partial(self._blend_after, self.spans, self._moved))
-        self._turns = Column(partial(self._blend_after, self.spans, self._rolled))
+        self._offsets = Column(partial(self._blend_after, self.spans, self._moved))
         self._levels = Column(partial(self._blend_after, self.lying, self._levelled))
 
     def around(self, time: float) -> tuple[int, bool]:
@@ -211,11 +217,11 @@ class Planted:
             return self._standing(number, time, pose)
         if not self.places:
             return pose
-        turn = _turned(pose.turn, self._turns[number].at(time))
-        return Pose(add(pose.place, self._shifts[number].at(time)), turn)
+        x, y, z, *turn = self._offsets[number].at(time)
+        return Pose(add(pose.place, (x, y, z)), _turned(pose.turn, turn))
 
     def _blend_after(
-        self, spans: Sequence[Span], offset: Callable[[int], Vec], number: int
+        self, spans: Sequence[Span], offset: Callable[[int], Offset], number: int
     ) -> Blend:
         """Return the offset between a lock and the next one.
 
@@ -225,20 +231,17 @@ class Planted:
             number: The index of the first lock; -1 for the time before all locks.
         """
         far = self._blend * self._rate
-        return blend_of(offset, *neighbors(spans, number), self._last, far, self._rate)
+        locks = neighbors(spans, number)
+        return blend_of(offset, *locks, (0, self._last), far, self._rate)
 
-    def _moved(self, frame: int) -> Vec:
-        """Return how far a standing foot is from its animated location."""
+    def _moved(self, frame: int) -> Offset:
+        """Return the translation and rotation vector of a standing foot from its animation."""
         pose = self._pose(frame)
-        return sub(self._standing(self.around(frame)[0], frame, pose).place, pose.place)
+        foot = self._standing(self.around(frame)[0], frame, pose)
+        return sub(foot.place, pose.place) + _between(pose.turn, foot.turn)
 
-    def _rolled(self, frame: int) -> Vec:
-        """Return how far a standing foot is turned from its animation, as a rotation vector."""
-        pose = self._pose(frame)
-        return _between(pose.turn, self._standing(self.around(frame)[0], frame, pose).turn)
-
-    def _levelled(self, frame: int) -> Vec:
-        """Return the result of `_rolled` for a flat foot, before its heel rises."""
+    def _levelled(self, frame: int) -> Offset:
+        """Return the rotation vector of a flat foot from its animation, before its heel rises."""
         return _between(self._pose(frame).turn, self._flats[begun(self.lying, frame)].turn)
 
     def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
@@ -388,46 +391,55 @@ def neighbors(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | N
     return before, after
 
 
+def swing_between(previous: Span | None, following: Span | None, clip: Span) -> Span:
+    """Return the last frame of a lock and the first one of the next, or the clip's ends."""
+    return previous[1] if previous else clip[0], following[0] if following else clip[1]
+
+
 def blend_of(
-    offset: Callable[[int], Vec],
+    offset: Callable[[int], Offset],
     previous: Span | None,
     following: Span | None,
-    last: int,
+    clip: Span,
     far: float,
     rate: float,
+    targets: Sequence[Offset] = (),
 ) -> Blend:
-    """Return the offset between two locks: the smoothest curve that stays near zero.
+    """Return the offset between two locks: the smoothest curve that stays near its targets.
+
+    Without targets it stays near zero, and hardly overshoots.
 
     Args:
         offset: A function that returns the offset at a frame of a lock.
         previous: First and last frame of the previous lock, if any.
         following: First and last frame of the next lock, if any.
-        last: The last frame of the clip.
+        clip: First and last frame of the clip.
         far: How many frames the offset takes to fade.
         rate: Frames per second.
+        targets: The desired offset at each frame of the blend.
     """
-    first = previous[1] if previous else 0
-    last = following[0] if following else last
-    start = [] if previous is None else _end(offset, first, previous[0], rate)
+    first, last = swing_between(previous, following, clip)
+    start = [] if previous is None else _end(offset, first, previous[0], rate)[::-1]
     end = [] if following is None else _end(offset, last, following[1], rate)
-    free = max(1, last - first) + 3 - len(start) - len(end)
+    count = max(1, last - first) + 3
+    ends = dict(enumerate(start)) | dict(enumerate(end, count - len(end)))
     stiffness = min(far, float(last - first)) ** 4
-    columns = [
-        smoothest(
-            [
-                *[exactly(place[k]) for place in start[::-1]],
-                *[Wish()] * free,
-                *[exactly(place[k]) for place in end],
-            ],
-            stiffness,
-            sqrt(stiffness),
-        )
-        for k in range(3)
-    ]
+    tension = 0.0 if targets else sqrt(stiffness)
+    columns: list[list[float]] = []
+    for k in range(len([*ends.values(), *targets][0])):
+        near = [target[k] for target in targets] or [0.0]
+        near = [near[0], *near, *near[-1:] * (count - len(near) - 1)]
+        bends = [2.0 * b - a - c for a, b, c in zip(near, near[1:], near[2:], strict=False)]
+        wishes = [Wish(bend=bend) for bend in (0.0, *bends, 0.0)]
+        for i, value in ends.items():
+            exact = value[k] - near[i]
+            wishes[i] = wishes[i]._replace(target=exact, low=exact, high=exact)
+        curve = smoothest(wishes, stiffness, tension)
+        columns.append([a + b for a, b in zip(curve, near, strict=True)])
     return Blend(first, list(zip(*columns, strict=True)))
 
 
-def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
+def _end(offset: Callable[[int], Offset], frame: int, other: int, rate: float) -> list[Offset]:
     """Return the offset at an end of a lock, and its value one frame into the lock.
 
     A blend that continues both matches the lock's velocity.
@@ -443,7 +455,7 @@ def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> l
     if near == 0:
         return [here, here]
     there = offset(frame + (near if other > frame else -near))
-    return [here, mix(here, there, 1.0 / near)]
+    return [here, tuple([a + (b - a) / near for a, b in zip(here, there, strict=True)])]
 
 
 def _between(a: Quat, b: Quat) -> Vec:
@@ -451,9 +463,10 @@ def _between(a: Quat, b: Quat) -> Vec:
     return quat_log(quat_product(b, quat_inverse(a)))
 
 
-def _turned(turn: Quat, offset: Vec) -> Quat:
+def _turned(turn: Quat, offset: Sequence[float]) -> Quat:
     """Return a rotation with an offset; the same object for a zero offset."""
-    return turn if offset == ORIGIN else quat_product(quat_exp(offset), turn)
+    x, y, z = offset
+    return turn if x == y == z == 0.0 else quat_product(quat_exp((x, y, z)), turn)
 
 
 def _over(excess: float, soft: float) -> float:

@@ -9,10 +9,6 @@ from collections.abc import Sequence
 from math import inf, isfinite
 from typing import NamedTuple
 
-CHANCES = 20
-"""How often frames that break a bound, or are held unnecessarily, may change together without
-becoming fewer. After that, only one changes at a time, and the search always terminates."""
-
 ROUNDING = 1e-9
 """How far rounding may move a value beyond a bound, as a fraction of the largest value."""
 
@@ -39,16 +35,14 @@ class Wish(NamedTuple):
     high: float = inf
 
 
-def exactly(value: float) -> Wish:
-    """Return the requirement for an exact value."""
-    return Wish(value, low=value, high=value)
-
-
 def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) -> list[float]:
     """Return the curve closest to the frames' desired values, exactly within their bounds.
 
     It minimizes a sum of squares: weighted distances from the targets, deviations from the desired
     second differences times the stiffness, and differences times the tension.
+
+    Frames that break a bound, or are held unnecessarily, change together. Once they haven't become
+    fewer in as many rounds as there are frames, only one changes at a time, so the search ends.
 
     It uses block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
     large-scale strictly monotone linear complementarity problems”, 1994).
@@ -66,14 +60,14 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
     sizes = [abs(value) for value in (*targets, *lows, *highs) if isfinite(value)]
     near = ROUNDING * max(sizes)
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
-    chances, fewest = CHANCES, len(wishes) + 1
+    chances, fewest = len(wishes), len(wishes) + 1
     while True:
         values = _solved(matrix, wanted, sides, (lows, highs))
         changes = _changes(matrix, wanted, sides, values, (lows, highs), near)
         if not changes:
             return values
         if len(changes) < fewest:
-            chances, fewest = CHANCES, len(changes)
+            chances, fewest = len(wishes), len(changes)
         else:
             chances -= 1
         for i, side in changes if chances > 0 else changes[-1:]:

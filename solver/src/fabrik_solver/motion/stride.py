@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, dot, length, scaled, sub
 from .gait import WalkingLeg, WalkSettings
-from .ground import FLAT
+from .knee import FLEXED
 
 SPARE: Final = 0.03
 """The last fraction of a leg's reach, in which a knee would snap."""
@@ -116,7 +116,7 @@ def least_height(leg: WalkingLeg) -> float:
 
     A leg may rest lower.
     """
-    return min(FLAT * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
+    return min(FLEXED * leg.reach, max(leg.root[2] - leg.rest[2], 0.0))
 
 
 def landing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
