@@ -8,8 +8,10 @@ one space.
 from math import sqrt
 from typing import final
 
-from .joint_system import NO_AXES, Block, Three
+from .joint_system import Block, Three
 from .vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub
+
+NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 
 @final
@@ -302,7 +304,7 @@ class Freedom:
 
     def pulled(self, force: Vec, torque: Vec) -> Vec:
         """Return the forces about its axes of a force and torque on the bone."""
-        return add(along(self.slides, force), along(self.spins, torque))
+        return along_both(self.slides, force, self.spins, torque)
 
     def reset(self) -> None:
         """Forget the followers, before they are eliminated."""
@@ -325,22 +327,20 @@ class Freedom:
         t1 = total.torque(r1, s1)
         t2 = total.torque(r2, s2)
         own = self.own
-        a = own.a + dot(r0, t0) + dot(s0, f0)
-        d = own.d + dot(r1, t0) + dot(s1, f0)
-        e = own.e + dot(r1, t1) + dot(s1, f1)
-        g = own.g + dot(r2, t0) + dot(s2, f0)
-        h = own.h + dot(r2, t1) + dot(s2, f1)
-        i = own.i + dot(r2, t2) + dot(s2, f2)
+        a, d, g = self.pulled(f0, t0)
+        _, e, h = self.pulled(f1, t1)
+        i = dot(r2, t2) + dot(s2, f2)
+        a, d, e = a + own.a, d + own.d, e + own.e
+        g, h, i = g + own.g, h + own.h, i + own.i
         if self._is_followed:
             taken = self._taken
             g0, g1, g2 = self._waiting_forces
             u0, u1, u2 = self._waiting_torques
-            a += 2.0 * (dot(r0, u0) + dot(s0, g0)) - taken.a
-            d += dot(r1, u0) + dot(s1, g0) + dot(r0, u1) + dot(s0, g1) - taken.d
-            e += 2.0 * (dot(r1, u1) + dot(s1, g1)) - taken.e
-            g += dot(r2, u0) + dot(s2, g0) + dot(r0, u2) + dot(s0, g2) - taken.g
-            h += dot(r2, u1) + dot(s2, g1) + dot(r1, u2) + dot(s1, g2) - taken.h
-            i += 2.0 * (dot(r2, u2) + dot(s2, g2)) - taken.i
+            x0, x1, x2 = self.pulled(g0, u0)
+            y0, y1, y2 = self.pulled(g1, u1)
+            z0, z1, z2 = self.pulled(g2, u2)
+            a, d, e = a + x0 + x0 - taken.a, d + x1 + y0 - taken.d, e + y1 + y1 - taken.e
+            g, h, i = g + x2 + z0 - taken.g, h + y2 + z1 - taken.h, i + z2 + z2 - taken.i
             f0 = add(f0, g0)
             f1 = add(f1, g1)
             f2 = add(f2, g2)
@@ -396,9 +396,9 @@ class Freedom:
         r0, r1, r2 = self.spins
         s0, s1, s2 = self.slides
         forces, torques = leader._waiting_forces, leader._waiting_torques
-        b0 = add((block.a, block.b, block.c), add(along(forces, s0), along(torques, r0)))
-        b1 = add((block.d, block.e, block.f), add(along(forces, s1), along(torques, r1)))
-        b2 = add((block.g, block.h, block.i), add(along(forces, s2), along(torques, r2)))
+        b0 = add((block.a, block.b, block.c), along_both(forces, s0, torques, r0))
+        b1 = add((block.d, block.e, block.f), along_both(forces, s1, torques, r1))
+        b2 = add((block.g, block.h, block.i), along_both(forces, s2, torques, r2))
         b0 = scaled(b0, u)
         b1 = sub(scaled(b1, v), scaled(b0, k))
         b2 = sub(sub(scaled(b2, w), scaled(b0, m)), scaled(b1, n))
@@ -422,23 +422,25 @@ class Freedom:
         """Eliminate the freedom from the forces on its bone; ``right`` is its right-hand side."""
         force, torque = part.force, part.torque
         u, v, w = self.kept
-        x, y, z = sub(sub(right, self._pulled), self.pulled(force, torque))
+        x, y, z = sub(right, along_both(self.slides, force, self.spins, torque))
+        if self._is_followed:
+            x, y, z = sub((x, y, z), self._pulled)
+            self._pulled = ORIGIN
         k, m, n = self._lower
         a, e, i = self._pivots
         x *= u
         y = v * y - k * x
         z = w * z - m * x - n * y
         self._solved = solved = (x / a, y / e, z / i)
-        part.force = add(force, combined(self._forces, solved))
-        part.torque = add(torque, combined(self._torques, solved))
-        self._pulled = ORIGIN
+        part.force = plus_combined(force, self._forces, solved)
+        part.torque = plus_combined(torque, self._torques, solved)
         leader = self.leader
         if leader is not None:
-            leader._pulled = add(leader._pulled, combined(self._back, solved))
+            leader._pulled = plus_combined(leader._pulled, self._back, solved)
 
     def move(self, part: Part) -> Vec:
         """Return its motion when its bone is carried; the bone then also moves by it."""
-        resisted = add(along(self._forces, part.slide), along(self._torques, part.spin))
+        resisted = along_both(self._forces, part.slide, self._torques, part.spin)
         leader = self.leader
         if leader is not None:
             resisted = add(resisted, along(self._back, leader._solved))
@@ -449,8 +451,8 @@ class Freedom:
         y -= resisted[1] / e + n * z
         x -= resisted[0] / a + k * y + m * z
         self._solved = solved = (x, y, z)
-        part.spin = add(part.spin, combined(self.spins, solved))
-        part.slide = add(part.slide, combined(self.slides, solved))
+        part.spin = plus_combined(part.spin, self.spins, solved)
+        part.slide = plus_combined(part.slide, self.slides, solved)
         return solved
 
 
@@ -528,8 +530,8 @@ class ArticulatedSystem:
             for freedom in part.freedoms:
                 motion = step[at]
                 at += 1
-                part.spin = add(part.spin, combined(freedom.spins, motion))
-                part.slide = add(part.slide, combined(freedom.slides, motion))
+                part.spin = plus_combined(part.spin, freedom.spins, motion)
+                part.slide = plus_combined(part.slide, freedom.slides, motion)
 
 
 def along(axes: Three, vector: Vec) -> Vec:
@@ -539,11 +541,36 @@ def along(axes: Three, vector: Vec) -> Vec:
     return ux * x + uy * y + uz * z, vx * x + vy * y + vz * z, wx * x + wy * y + wz * z
 
 
+def along_both(axes: Three, vector: Vec, others: Three, other: Vec) -> Vec:
+    """Return the components of a vector along three axes, plus those of another along others."""
+    (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
+    x, y, z = vector
+    (ox, oy, oz), (px, py, pz), (qx, qy, qz) = others
+    a, b, c = other
+    return (
+        ux * x + uy * y + uz * z + ox * a + oy * b + oz * c,
+        vx * x + vy * y + vz * z + px * a + py * b + pz * c,
+        wx * x + wy * y + wz * z + qx * a + qy * b + qz * c,
+    )
+
+
 def combined(axes: Three, shares: Vec) -> Vec:
     """Return the sum of three axes times their factors."""
     (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
     x, y, z = shares
     return x * ux + y * vx + z * wx, x * uy + y * vy + z * wy, x * uz + y * vz + z * wz
+
+
+def plus_combined(vector: Vec, axes: Three, shares: Vec) -> Vec:
+    """Return a vector plus the sum of three axes times their factors."""
+    (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
+    x, y, z = shares
+    a, b, c = vector
+    return (
+        a + x * ux + y * vx + z * wx,
+        b + x * uy + y * vy + z * wy,
+        c + x * uz + y * vz + z * wz,
+    )
 
 
 def transposed(axes: Three) -> Three:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from math import atan2, copysign, cos, hypot, inf, sin, sqrt
 from typing import Final, final
 
-from .articulated import ArticulatedSystem, Freedom, Part, along, combined
+from .articulated import NO_AXES, ArticulatedSystem, Freedom, Part, along, combined
 from .articulation import (
     DRAGGED,
     PINNED,
@@ -27,7 +27,7 @@ from .articulation import (
     Placement,
     grown_by,
 )
-from .joint_system import NO_AXES, Block, Three
+from .joint_system import Block, Three
 from .limits import Hinge, Limit
 from .springs import FORCES, Spring, huber, huber_rate
 from .support import Support
