@@ -58,7 +58,7 @@ def parent_bone(
         return root_above(armature, first)
     if bone not in rig.index:
         raise ChoiceError(
-            "“{armature}” lacks the bone for Parent: choose another bone",
+            "“{armature}” has no bone for this Parent: choose another one",
             {"parent": "ROOT"},
             armature=armature.name,
         )

@@ -344,8 +344,8 @@ class ChainUnit(Unit):
             )
         if chain.stretches and chain_input.chain.scale == 0.0:
             raise ProblemError(
-                "The chain from “{name}” on has zero length and can't stretch: change its bones' "
-                "scale, or disable Stretch",
+                "From “{name}” onward, the chain has zero length and can't stretch: change its "
+                "bones' scale, or disable Stretch",
                 name=chain.rig.names[chain.bones[0]],
             )
         self._given = chain_input

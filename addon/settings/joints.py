@@ -149,8 +149,8 @@ class FabrikJoint(bpy.types.PropertyGroup):
     )
     stiffness: float = defined(
         "Stiffness",
-        "How strongly the bone resists leaving its FK pose. 0 rotates freely, 1 only as far as "
-        "its limit forces it",
+        "How strongly the bone resists leaving its FK pose. At 0 it rotates freely, at 1 only "
+        "as far as its limit forces it",
         default=0.0,
         **FACTOR,
         **SETTING,

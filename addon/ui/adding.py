@@ -337,8 +337,8 @@ class AddWithTargetOperator(MakingControls, AddMotionOperator):
             (
                 "AUTO",
                 "Automatic",
-                "Add a constraint to each of them; but if one is a control bone, use it as the "
-                "target",
+                "Add a constraint to each of them. If one is a control bone, use it as the "
+                "target instead",
             ),
             ("EACH", "Add to Each", "Add a constraint to each of them"),
             ("TARGET", "Target", "Use the other selected bone as the target"),

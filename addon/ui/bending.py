@@ -53,7 +53,7 @@ def _sentence(source: str, names: list[str], is_flipped: bool) -> Message:
         return msg("{names}: bend direction unknown, because straight", names=listed(names))
     if is_flipped:
         return msg(
-            "{names}: bend direction opposite to the one {evidence}",
+            "{names}: opposite of the bend direction {evidence}",
             names=listed(names),
             evidence=EVIDENCE[source],
         )

@@ -72,7 +72,7 @@ def test_every_field_of_the_table_exists():
     item = rigs.make_chain().fabrik.constraints.add()
     fields = set(re.findall(r"`(\w+)`", table.split("\n\n")[0]))
 
-    assert len(fields) == 41
+    assert len(fields) == 43
     assert fields <= set(item.bl_rna.properties.keys())
     solvers = [solver.identifier for solver in item.bl_rna.properties["solver"].enum_items]
     assert re.findall(r"`'(\w+)'`", table) == [*solvers, "FABRIK"]

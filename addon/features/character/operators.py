@@ -120,8 +120,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
     bl_idname = "fabrik.character_set_up"
     bl_label = "Set Up Character"
     bl_description = (
-        "Add IK with targets and poles to the listed parts, and transfer the animation to these "
-        "targets and poles. If no parts are listed, recognize them first"
+        "Add IK with targets and poles to the listed parts, and transfer the animation to "
+        "these targets and poles. If no parts are listed, they are recognized first"
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 

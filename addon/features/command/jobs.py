@@ -36,10 +36,12 @@ def count_of(jobs: int) -> int:
         ProblemError: If the number is negative, or Blender can't be started.
     """
     if jobs < 0:
-        raise ProblemError("--jobs can't be negative: use 0 for one job for each processor")
+        raise ProblemError("--jobs can't be negative: use 0 for one job per processor")
     count = jobs or os.cpu_count() or 1
     if count > 1 and not blender():
-        raise ProblemError("--jobs needs Blender itself, and this is a Python module: leave it out")
+        raise ProblemError(
+            "--jobs needs Blender itself, but this is Blender as a Python module: leave --jobs out"
+        )
     return count
 
 

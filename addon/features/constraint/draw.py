@@ -47,8 +47,8 @@ when it changes while a target or setting is dragged."""
 AT_REST = msg("Showing the rest position")
 
 HOW_TO = msg(
-    "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. For a "
-    "target of your own, select it first, then the tip bone of a chain, and press +."
+    "Click a hand, a foot or another bone of a limb in Pose Mode, and press Add IK Limb. To use "
+    "your own target, select it first, then the tip bone of a chain, and press +."
 )
 
 

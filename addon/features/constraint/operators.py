@@ -52,7 +52,7 @@ def _pole_refusal(context: bpy.types.Context) -> str:
     if item.pole_target is not None:
         return msg(
             "The chain already has the pole target “{pole_target}”: clear Pole Target first",
-            pole_target=item.pole_target.name,
+            pole_target=item.pole_subtarget or item.pole_target.name,
         )
     return ""
 
@@ -291,9 +291,9 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
     bl_idname = "fabrik.constraint_default_save"
     bl_label = "Save as Default"
     bl_description = (
-        "Use the settings of the active constraint for new ones. Bones, targets and the solver "
-        "aren't included, nor are foot roll, ground, and the settings of look-at, ropes, free "
-        "chains, waves and springs"
+        "Use the settings of the active constraint for new constraints. Bones, targets and the "
+        "solver aren't included. Nor are foot roll, ground, and the settings of look-at, "
+        "ropes, free chains, waves and springs"
     )
     bl_options = {"REGISTER"}  # Undo can't restore preferences.
     asks = (active_refusal, _save_refusal)

@@ -155,7 +155,9 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
             )
         )
     if item.use_stretch and len(stretches) > 1:
-        notes.append(msg("IK Stretch differs between bones: here all bones of a chain stretch"))
+        notes.append(
+            msg("IK Stretch differs between bones: with FABRIK IK, all bones of a chain stretch")
+        )
     if 0.0 < con.influence < 1.0:
         notes.append(
             msg(
@@ -249,7 +251,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     if not item.use_tail and _is_apart(bone):
         raise ProblemError(
             "{name} moves the head of “{bone}”, but Blender's IK moves the tail of “{parent}”: "
-            "bake it, or move that tail to that head in Edit Mode",
+            "bake it, or move the tail to the head in Edit Mode",
             name=name,
             bone=bone.name,
             parent=bone.parent.name,

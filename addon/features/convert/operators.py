@@ -38,7 +38,7 @@ class Converting(Working):
         if conversion.off:
             self.severity = "WARNING"
             why = msg(", because {names} couldn't be matched", names=listed(conversion.off))
-            moved = joined("", (moved, why))
+            more = joined("", (why, more))
         return msg(
             "{what}; the pose changed by {moved} at most{more}", what=text, moved=moved, more=more
         )

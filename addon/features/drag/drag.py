@@ -33,7 +33,7 @@ WAYS: list[Callable[[bpy.types.Object, str, bool, OtherSide | None], Drag | None
 Their last two arguments: whether the user requested the whole body, and the other side."""
 
 WHY_SHORT = {
-    "OUT_OF_REACH": msg("it's out of reach"),
+    "OUT_OF_REACH": msg("out of reach"),
     "LIMITED": msg("joint limits hold it back"),
 }
 """Why a tip didn't follow the mouse, by state."""

@@ -156,7 +156,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         followed, reason = drag.shortfall(dragged)
         if reason:
             report += msg(
-                "; the tip moved by {distance}: {why}",
+                "; the tip moved by {distance} ({why})",
                 distance=length_text(context.scene, followed),
                 why=reason,
             )

@@ -220,7 +220,7 @@ class FABRIK_OT_snap_to_fk(Snapping, bpy.types.Operator):
     bl_label = "Snap IK to FK"
     bl_description = (
         "Move the target and pole so that the solved pose matches the FK pose. Key them if "
-        "auto-keying, Switch or Range is enabled"
+        "Auto Keying, Switch or Range is enabled"
     )
     is_to_ik = True
 
@@ -235,7 +235,7 @@ class FABRIK_OT_snap_to_ik(Snapping, bpy.types.Operator):
     bl_idname = "fabrik.snap_to_ik"
     bl_label = "Snap FK to IK"
     bl_description = (
-        "Apply the solved pose to the chain's bones as their FK pose. Key them if auto-keying, "
+        "Apply the solved pose to the chain's bones as their FK pose. Key them if Auto Keying, "
         "Switch or Range is enabled"
     )
     is_to_ik = False

@@ -401,7 +401,7 @@ class Snap:
             return self.unmoved[chain.item]
         if chain.item in self._placed:
             return msg(
-                "On the Ground or a walk moves it off its target: to pose it by the target, "
+                "On the Ground or a walk moves it off its target: to pose it with the target, "
                 "choose Bake to Targets or Bake Steps"
             )
         if item.state == "LIMITED":

@@ -13,7 +13,7 @@ FEATURE = Feature(
             ItemList[FabrikGait],
             defined(
                 "FABRIK Walks",
-                "Walks of the armature. Each makes some legs step with a body",
+                "Walks of the armature. Each makes legs step as their body moves",
                 override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
             ),
         ),

@@ -114,7 +114,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
             say(self, "INFO", SWITCHED)
         body = msg("“{body}”", body=name) if name else msg("the armature object")
         self._added = msg(
-            "Walk with {count}, {made} of them new: animate {body}",
+            "Added a walk with {count}, {made} of them new: animate {body}",
             count=counted(count, "{count} leg", "{count} legs"),
             made=made,
             body=body,
@@ -237,8 +237,8 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
 
     tolerance: float = defined(
         "Tolerance",
-        "Maximum distance of a foot from its path, relative to the leg's length. Add keys until "
-        "it is met",
+        "Maximum distance of a foot from its path, relative to the leg's length. Keys are "
+        "added until this is met",
         default=0.002,
         min=0.0,
         soft_max=0.1,
@@ -255,16 +255,18 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         self._scene = context.scene
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         index = gait_settings(armature).active_gait
+        self._walk = gait_settings(armature).gaits[index].name
         return bake_gait(context.scene, layer, armature, index, self.tolerance)
 
     def finished(self, result: tuple[TargetBakeResult, float]) -> Outcome:
         """Report the number of keys, and the largest foot error."""
         baked, size = result
         text = msg(
-            "{count} instead of {most}. Largest difference of a "
+            "Baked “{walk}”: {count} instead of {most:,}. Largest difference of a "
             "foot when played back: {foot}, "
             "{share:.2g}% of the leg's length",
-            count=counted(baked.keys, "{count} key", "{count} keys"),
+            walk=self._walk,
+            count=counted(baked.keys, "{count:,} key", "{count:,} keys"),
             most=baked.most,
             foot=length_text(self._scene, baked.foot),
             share=100.0 * baked.foot / size,

@@ -9,7 +9,7 @@ import bpy
 from ...blender import moving
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.messages import counted, msg, shown
+from ...blender.messages import Message, counted, joined, msg, shown
 from ...blender.refusals import joints_problem
 from ...body.clicked import find_limbs
 from ...editing.constraints import that_pose
@@ -125,21 +125,18 @@ class Taking(Holding):
         options={"SKIP_SAVE"},
     )
 
-    def take(self, held: list[Held], holder: Holder, frame: float) -> str:
-        """Add the events; return a message, empty unless the items' own keys are ignored."""
+    def take(self, held: list[Held], holder: Holder, frame: float, report: Message) -> Message:
+        """Add the events; return the report, and whether the items' own keys are ignored."""
         is_chosen = cast(Any, self).properties.is_property_set("use_animation")
         chosen = self.use_animation if is_chosen else None
         # The redo panel then shows the result.
         self.use_animation = editing.hold(held, holder, frame, chosen)
         if self.use_animation:
-            return ""
-        return msg(
-            "“{holder}” holds “{bone}” from frame {frame:g} on. Keys of “{bone}” are ignored: to "
-            "use them, enable Own Animation",
-            holder=holder_name(holder),
-            bone=names_of(held),
-            frame=frame,
+            return report
+        ignored = msg(
+            "Keys of “{bone}” are ignored: to use them, enable Own Animation", bone=names_of(held)
         )
+        return joined(". ", [report, ignored])
 
 
 def holder_name(holder: Holder) -> str:
@@ -155,7 +152,7 @@ def names_of(held: list[Held]) -> str:
 BY_ITEMS = (
     ("NAMED", "Named", "The object or bone named below, or the world"),
     ("SELECTED", "Selected", "The other selected bone or object"),
-    ("WORLD", "World", "Keep it in place"),
+    ("WORLD", "World", "Keep the bone or object in place"),
     ("BODY", "Body", "The root of the armature"),
 )
 
@@ -170,9 +167,9 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
         "the selected object. Nothing jumps"
     )
 
-    holder: str = defined("Holder", "Object that holds it. Empty: the world", options={"SKIP_SAVE"})
+    holder: str = defined("Holder", "Holding object. Empty: the world", options={"SKIP_SAVE"})
     bone: str = defined("Bone", "Bone of Holder", options={"SKIP_SAVE"})
-    by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
+    by: str = defined("By", "What holds the bone or object", items=BY_ITEMS, options={"SKIP_SAVE"})
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
         """Return the bones selected before the holder, if the holder is a bone."""
@@ -189,18 +186,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
         held = self.held(context)
         holder = selected or self._holder(armature, held)
         frame = context.scene.frame_current_final
-        if note := self.take(held, holder, frame):
-            return note
-        if holder.object is None:
-            return msg(
-                "“{bone}” stays in place from frame {frame:g} on", bone=names_of(held), frame=frame
-            )
-        return msg(
-            "“{holder}” holds “{bone}” from frame {frame:g} on",
-            holder=holder_name(holder),
-            bone=names_of(held),
-            frame=frame,
-        )
+        return self.take(held, holder, frame, _report(held, holder, frame))
 
     def _holder(self, armature: bpy.types.Object, held: list[Held]) -> Holder:
         if self.by == "WORLD" or (self.by == "NAMED" and not self.holder):
@@ -212,6 +198,19 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
         if ob is None:
             raise ProblemError("No object is named “{object}”", object=self.holder)
         return Holder(ob, self.bone)
+
+
+def _report(held: list[Held], holder: Holder, frame: float) -> Message:
+    if holder.object is None:
+        return msg(
+            "“{bone}” stays in place from frame {frame:g} on", bone=names_of(held), frame=frame
+        )
+    return msg(
+        "“{holder}” holds “{bone}” from frame {frame:g} on",
+        holder=holder_name(holder),
+        bone=names_of(held),
+        frame=frame,
+    )
 
 
 def root_of(held: Held, armature: bpy.types.Object) -> str:
@@ -267,12 +266,7 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
             raise ProblemError("Select an object, then the hand's bone in Pose Mode")
         frame = context.scene.frame_current_final
         holder, held = Holder(active.id_data, active.name), [Held(ob, "") for ob in objects]
-        return self.take(held, holder, frame) or msg(
-            "“{holder}” holds “{bone}” from frame {frame:g} on",
-            holder=active.name,
-            bone=names_of(held),
-            frame=frame,
-        )
+        return self.take(held, holder, frame, _report(held, holder, frame))
 
 
 class FABRIK_OT_release(Holding, bpy.types.Operator):

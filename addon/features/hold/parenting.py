@@ -26,8 +26,8 @@ from .operators import Taking, holder_name, names_of, selected_goals
 from .settings import holds_of
 
 SWITCH_ITEMS = (
-    ("RELEASE", "Own Parent", "The parent that it was added with"),
-    ("WORLD", "World", "Nothing moves it"),
+    ("RELEASE", "Own Parent", "Parent that the control was added with"),
+    ("WORLD", "World", "No parent: nothing moves the control"),
     ("ROOT", "Root", "Root bone above the body. Without one, the armature object"),
     *PART_ITEMS,
     ("ACTIVE", "Active Bone", "The active bone in Pose Mode"),
@@ -40,7 +40,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
     bl_idname = "fabrik.hold_parent"
     bl_label = "Switch Parent"
     bl_description = (
-        "From this frame on, attach the control to another parent. Adds a hold. Nothing jumps"
+        "From this frame on, attach the control to another parent. This adds a hold. Nothing jumps"
     )
 
     parent: str = defined(
@@ -72,14 +72,13 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
             editing.release(held, frame)
             return msg("“{bone}” is released at frame {frame:g}", bone=names_of(held), frame=frame)
         holder = self._holder(context, armature, held[0])
-        if note := self.take(held, holder, frame):
-            return note
-        return msg(
+        report = msg(
             "The parent of “{bone}” is “{parent}” from frame {frame:g} on",
             bone=names_of(held),
             parent=holder_name(holder),
             frame=frame,
         )
+        return self.take(held, holder, frame, report)
 
     def _holder(self, context: bpy.types.Context, armature: bpy.types.Object, held: Held) -> Holder:
         """Return the chosen holder.
@@ -109,7 +108,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         bone = part_bone(armature, self.parent, tip) if tip else ""
         if not bone:
             raise ProblemError(
-                "“{armature}” lacks the bone for Parent: choose another bone",
+                "“{armature}” has no bone for this Parent: choose another one",
                 armature=armature.name,
             )
         return bone

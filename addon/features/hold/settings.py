@@ -24,16 +24,21 @@ class FabrikHolder(bpy.types.PropertyGroup):
 
     kind: str = fixed(
         "Held By",
-        "What holds it",
+        "What holds the bone or object",
         items=(
-            (WORLD, "World", "Keep it in place", 0),
-            (BONE, "Object or Bone", "Attach it to an object or one of its bones", 1),
+            (WORLD, "World", "Keep the bone or object in place", 0),
+            (
+                BONE,
+                "Object or Bone",
+                "Attach the held bone to an object, or to a bone of that object",
+                1,
+            ),
             (OWN, "Returned", "Blend back to its own animation", 2),
         ),
         in_presets=False,
     )
-    object: bpy.types.Object | None = fixed("Object", "Object that holds it", in_presets=False)
-    bone: str = fixed("Bone", "Bone of the object that holds it", in_presets=False)
+    object: bpy.types.Object | None = fixed("Object", "Holding object", in_presets=False)
+    bone: str = fixed("Bone", "Bone of the holding object", in_presets=False)
     use_animation: bool = fixed(
         "Own Animation",
         "Let the held bone's own keys offset it from its holder. Off: fixed to the holder",

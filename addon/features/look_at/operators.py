@@ -38,8 +38,8 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
 
     chain_count: int = defined(
         "Chain Length",
-        "Number of bones that share the rotation, counted from the active bone. 0: all up to the "
-        "root. 1 suits an eye, 2 a head and neck",
+        "Number of bones that share the rotation, counted from the active bone. 0 includes all "
+        "bones up to the root. 1 suits an eye, 2 a head and neck",
         default=1,
         min=0,
         soft_max=8,

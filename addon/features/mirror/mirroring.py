@@ -103,7 +103,7 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
     """
     name = flipped(bone, pose_bones(armature))
     if name == bone:
-        raise ProblemError("“{bone}” has no side: its name must end in .L or .R", bone=bone)
+        raise ProblemError("“{bone}” has no side: add one to its name, such as .L or .R", bone=bone)
     if name not in pose_bones(armature):
         raise ProblemError(
             "“{bone}” has no counterpart “{name}” in “{armature}”",

@@ -138,15 +138,15 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
 
 def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
     text = msg(
-        "Travels {distance}", distance=length_text(scene, hypot(result.travel.x, result.travel.y))
+        "Travel: {distance}", distance=length_text(scene, hypot(result.travel.x, result.travel.y))
     )
     if result.travel.angle:
-        text = msg("{text} and turns {angle:.0f}°", text=text, angle=degrees(result.travel.angle))
+        text = msg("{text}, turn: {angle:.0f}°", text=text, angle=degrees(result.travel.angle))
     return msg(
-        "{text} in {frames:.4g} frames{value}",
+        "{text}, in {frames:.4g} frames{value}",
         text=text,
         frames=result.frames,
-        value=msg(" and loops") if result.loops else "",
+        value=msg(", looped") if result.loops else "",
     )
 
 

@@ -48,8 +48,9 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.collider_add"
     bl_label = "Add Collider"
     bl_description = (
-        "Add a collider to each selected bone, fitted to the mesh that it deforms. The armature's "
-        "springs stay out of it. If another mesh is selected, such as the ground, add that instead"
+        "Add a collider to each selected bone, fitted to the mesh that it deforms. The "
+        "armature's springs stay out of colliders. If another mesh is selected, such as the "
+        "ground, make it a collider instead"
     )
     asks = (_bone_refusal,)
 

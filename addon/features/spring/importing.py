@@ -96,7 +96,9 @@ class FABRIK_OT_springs_import(Working, bpy.types.Operator):
                 _add_spring(armature, strand)
         count = len(settings(armature).constraints) - start
         if not count:
-            raise ProblemError("The VRM springs name no bones of this armature: check their joints")
+            raise ProblemError(
+                "The VRM springs don't name any bone of this armature: check their joints"
+            )
         skipped = _add_colliders(armature, bones, newer if newer.get("springs") else older)
         settings(armature).active_index = start
         armature.update_tag()

@@ -125,11 +125,14 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
     )
     use_cuts: bool = fixed(
         "Detect Cuts",
-        "Start again after a jump, such as a cut to another place",
+        "Restart the motion after a jump, such as a cut to another place",
         default=True,
     )
     reset: bool = animated(
-        "Reset", "Start again at frames where this is keyed and on", default=False, in_presets=False
+        "Reset",
+        "Restart the motion at frames where this is keyed and on",
+        default=False,
+        in_presets=False,
     )
     history: bytes = stored("History", "Simulated rotations of the bones")
 

@@ -30,7 +30,7 @@ from .settings import (
     pins_of,
 )
 
-HOW_TO = msg("With the Drag Bones tool, press P over each hand and foot to pin")
+HOW_TO = msg("With the Drag Bones tool, press P over each hand or foot that you want to pin")
 
 RADIUS = 5.0
 """The radius of a pin in pixels at a UI scale of 1."""

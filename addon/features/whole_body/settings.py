@@ -39,15 +39,15 @@ FRAMES_ITEMS = (
     (
         PLACE,
         "In World Space",
-        "As While Posing; in addition, the bone is pinned in world space during playback, and the "
-        "body follows",
+        "Same as While Posing. In addition, the bone is pinned in world space during playback, "
+        "and the body follows",
         1,
     ),
     (
         ANIMATION,
         "As Animated",
-        "As While Posing; in addition, the bone stays where its animation puts it while the body "
-        "follows other pins",
+        "Same as While Posing. In addition, the bone stays where its animation puts it while "
+        "the body follows other pins",
         2,
     ),
 )
@@ -72,7 +72,7 @@ MASS_ITEMS = (
 
 MASS: Definition = defined(
     "Mass",
-    "Multiply the mass that Masses gives the bone",
+    "Multiply the bone's mass, as computed from Masses, by this factor",
     default=1.0,
     min=0.0,
     soft_max=10.0,
@@ -91,13 +91,13 @@ class FabrikPin(bpy.types.PropertyGroup):
     kind: str = defined("Pin", "What is pinned", items=PIN_ITEMS, **OPTIONS)
     location_weights: Vec = defined(
         "Location Weight",
-        "How strictly it stays in place along each armature axis. 0 lets it slide",
+        "How strictly the bone stays in place along each armature axis. 0 lets it slide",
         subtype="XYZ",
         **WEIGHTS,
     )
     rotation_weights: Vec = defined(
         "Rotation Weight",
-        "How strictly it keeps its orientation about each armature axis. 0 lets it turn",
+        "How strictly the bone keeps its orientation about each armature axis. 0 lets it turn",
         subtype="XYZ",
         **WEIGHTS,
     )

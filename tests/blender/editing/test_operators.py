@@ -557,6 +557,9 @@ def test_adding_a_pole_says_why_it_cannot() -> None:
     assert item.pole_target is None
     item.pole_target = rigs.make_empty("Mine")
     refuses(bpy.ops.fabrik.pole_add, "already has the pole target “Mine”")
+    item.pole_target, item.pole_subtarget = rig, item.bone
+    refuses(bpy.ops.fabrik.pole_add, f"already has the pole target “{item.bone}”")
+    item.pole_subtarget = ""
     item.pole_target, item.target = None, rigs.make_empty()
     rig.hide_viewport = True
     rigs.update()

@@ -190,7 +190,7 @@ def test_what_the_chain_moves_is_refused() -> None:
             parent="BONE",
             parent_bone=bone,
         )
-    refuses(bpy.ops.fabrik.limb_add, "lacks the bone", parent="BONE", parent_bone="tail")
+    refuses(bpy.ops.fabrik.limb_add, "no bone for this Parent", parent="BONE", parent_bone="tail")
     assert not rig.fabrik.constraints
     assert not [bone for bone in rig.data.bones if bone.fabrik_is_control]
 

@@ -492,6 +492,19 @@ def test_keys_that_a_control_has_do_not_move_it_within_its_holder(
         assert (apart(before, world(rig, "IK")) < 1e-6) == (frame >= 20 or not moves)
 
 
+def test_a_keyed_control_is_reported_to_stay_in_the_world(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Nobody knows an object called World that could hold it."""
+    make_arm(moves=1.0)
+    go(20)
+    hold(constraint="Hand")
+    assert (
+        "“IK” stays in place from frame 20 on. Keys of “IK” are ignored: to use them, enable Own "
+        "Animation"
+    ) in capfd.readouterr().out
+
+
 def test_whether_own_keys_count_is_chosen() -> None:
     rig, _ = make_arm(), make_cup()
     go(20)

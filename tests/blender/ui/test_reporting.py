@@ -89,7 +89,7 @@ def test_the_whole_text_is_reported_before_what_fits_of_it(
         ("AUTO", "“forearm.L”: bend direction from the rest pose"),
         (
             "FLIPPED",
-            "“forearm.L”: bend direction opposite to the one from the rest pose",
+            "“forearm.L”: opposite of the bend direction from the rest pose",
         ),
     ],
 )
