@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 from types import ModuleType
 
+from ..editing import joint_uses
 from ..features import (
     bake,
     character,
@@ -68,6 +69,7 @@ FEATURES = (
 
 PARTS: tuple[ModuleType, ...] = (
     languages,
+    joint_uses,
     handlers,
     presets,
     *[part for feature in FEATURES for part in feature.PARTS],

@@ -35,7 +35,7 @@ def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]
 
 
 def hiding(armature: bpy.types.Object, bone: str) -> Any:
-    """Return the bone that stores whether a bone is hidden: since 5.0, that is the pose bone."""
+    """Return the bone that stores whether a bone is hidden: the pose bone since 5.0."""
     posed = pose_bones(armature)[bone]
     return posed if hasattr(posed, "hide") else posed.bone
 

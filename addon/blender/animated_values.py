@@ -81,7 +81,7 @@ def _get(ob: bpy.types.Object, path: str, index: int) -> Any:
     """Return the value of a property, or of one component of an array property.
 
     Raises:
-        UNREACHABLE: If there is none.
+        UNREACHABLE: If there is no such property.
     """
     value: Any = ob.path_resolve(path)
     return value[index] if _is_array(value) else value
@@ -91,7 +91,7 @@ def _set(ob: bpy.types.Object, path: str, index: int, value: Any) -> None:
     """Set a property, or one component of an array property, if its value differs.
 
     Raises:
-        UNREACHABLE: If there is none, or it is read-only.
+        UNREACHABLE: If there is no such property, or it is read-only.
     """
     current: Any = ob.path_resolve(path)
     if _is_array(current):

@@ -45,7 +45,7 @@ class Channels:
 
     @cached_property
     def paths(self) -> set[str]:
-        """The data paths of all of them."""
+        """The data paths of all channels."""
         return {path for path, _ in self.keyed | self.driven}
 
     @cached_property
@@ -221,7 +221,10 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
 
 
 def active_lists(ob: bpy.types.Object) -> list[Any]:
-    """Return the F-curve collections of the object's active action, below an offset layer."""
+    """Return the F-curve collections of the object's active action.
+
+    With an offset layer, this is the action below the layer.
+    """
     holder = active_holder(ob)
     if holder is None or holder.action is None:
         return []
@@ -229,9 +232,9 @@ def active_lists(ob: bpy.types.Object) -> list[Any]:
 
 
 def active_holder(ob: bpy.types.Object) -> Any:
-    """Return the holder of the action that takes keys of whole values; None if there is none.
+    """Return the holder of the action that gets keys of absolute values; None if there is none.
 
-    This is the animation data, or the strip below an offset layer.
+    This is the animation data or, with an offset layer, the strip below the layer.
     """
     data = ob.animation_data
     layer = edited_layer(ob) if data is not None and data.use_tweak_mode else None
@@ -356,7 +359,7 @@ def driven(ob: Any) -> frozenset[tuple[str, int]]:
 def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> bool:
     """Return whether any component of a bone's channel is driven.
 
-    The channel ``rotation`` is that of the bone's rotation mode.
+    ``rotation`` stands for the channel of the bone's rotation mode.
     """
     data = ob.animation_data
     if data is None or not data.drivers:
@@ -371,8 +374,8 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
 def revive_drivers() -> None:
     """Revalidate the drivers that set or read properties of the extension.
 
-    While the extension is disabled, Blender can't resolve their paths and marks them as invalid. It
-    tries again only when a file is loaded.
+    While the extension is disabled, Blender can't resolve their paths and marks them as invalid.
+    Blender tries again only when a file is loaded.
     """
     for block in bpy.data.user_map():
         data = getattr(block, "animation_data", None)
@@ -390,7 +393,7 @@ def _uses_extension(curve: Any) -> bool:
 
 
 def signature(ob: bpy.types.Object) -> tuple[object, ...]:
-    """Return a value that is cheap to compute and changes when other channels are animated."""
+    """Return a cheap value that changes when the set of animated channels changes."""
     data = ob.animation_data
     if data is None:
         return ()
@@ -475,7 +478,7 @@ KEY_COLUMNS = (
 
 
 def copy_curve(curve: Any, curves: Any, path: str) -> None:
-    """Copy an F-curve's keys to another collection, unless it already has one for the path."""
+    """Copy an F-curve's keys to a path in another collection, unless the path has a curve."""
     if curves.find(path, index=curve.array_index) is not None:
         return
     copy = curves.new(path, index=curve.array_index)

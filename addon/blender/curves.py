@@ -39,8 +39,8 @@ class Curves:
 
     With an offset layer, the F-curves of the action below it come first, then the layer's.
 
-    It stores the indices of F-curves in their collections: references to F-curves become invalid
-    when one is removed.
+    The index stores the indices of F-curves in their collections: references to F-curves become
+    invalid when one is removed.
 
     Attributes:
         object: The animated object.
@@ -183,7 +183,12 @@ class Sampler:
         return [(i, lists[nr][at].evaluate(frame)) for i, nr, at in places]
 
     def _above(self, path: str, neutral: list[float]) -> list[tuple[int, float]]:
-        """Return the components that an offset layer, or the action below it, animates."""
+        """Return the animated components of a property above an offset layer, with their indices.
+
+        Args:
+            path: The data path.
+            neutral: The defaults of the property's components.
+        """
         lower, offset, layer = neutral[:], neutral[:], self._curves.layer
         assert layer is not None
         for i, nr, at in self.places[path]:

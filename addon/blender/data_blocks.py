@@ -45,7 +45,13 @@ def forget_all() -> None:
 
 
 def static_values(owner: Any, name: str, moving: Moving) -> object:
-    """Return the value of a property, without animated components."""
+    """Return the value of a property, without animated components.
+
+    Args:
+        owner: The owner of the property.
+        name: The property, an array or a string.
+        moving: The animated components: names and array indices.
+    """
     value = getattr(owner, name)
     if isinstance(value, str):
         return None if (name, 0) in moving else value
@@ -94,7 +100,7 @@ def _default(prop: Any) -> object:
 def nla_content(owner: Any) -> Iterator[object]:
     """Yield the settings of NLA strips that are evaluated; actions are digested separately.
 
-    Those of an offset layer count once it has F-curves: an empty one changes nothing.
+    Those of an offset layer count once it has F-curves, because an empty layer changes nothing.
     """
     data, layer = owner.animation_data, edited_layer(owner)
     strips = [holder for holder in animation.acting_holders(owner) if holder != data]

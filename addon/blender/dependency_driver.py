@@ -1,7 +1,7 @@
 """The dependency driver, which declares the dependencies of an armature to Blender.
 
-Blender doesn't treat a pointer property as a dependency. It wouldn't evaluate a target that is
-hidden, excluded from the view layer, or disabled in renders. A render would then show the chain
+Blender doesn't treat a pointer property as a dependency. So Blender wouldn't evaluate a target that
+is hidden, excluded from the view layer, or disabled in renders. A render would then show the chain
 reaching for the old position. A driver on a dummy property makes the target a dependency. Only the
 same property of other armatures reads it, so it causes no evaluation of the pose. Each update of a
 target then includes the armature, so updates without our armatures can be ignored.

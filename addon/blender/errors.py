@@ -65,7 +65,7 @@ def report_once(failure: str) -> None:
 
 
 class contained:
-    """Report exceptions instead of raising them, except for references to removed data."""
+    """Report exceptions instead of raising them; references to removed data still raise."""
 
     def __init__(self, failure: str) -> None:
         """Report the failure as `report_once` does."""
@@ -97,5 +97,5 @@ def interrupts() -> int:
 
 
 def forget_reported() -> None:
-    """Make errors that were already printed be reported again."""
+    """Let errors that were already printed be reported again."""
     _reported.clear()

@@ -128,7 +128,16 @@ def _set_handles(
     left_slopes: Sequence[float],
     right_slopes: Sequence[float],
 ) -> None:
-    """Set the handles of the last keys at a third of the distance, so that time is linear."""
+    """Set the handles of keys at a third of the distance, so that time is linear.
+
+    Args:
+        curve: The F-curve.
+        start: The index of the first of the keys.
+        times: The frames of the keys.
+        values: Their values.
+        left_slopes: The slopes on their left, per frame.
+        right_slopes: The slopes on their right, per frame.
+    """
     points = curve.keyframe_points
     spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
     for name, sign, lengths, slopes in (

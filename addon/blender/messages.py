@@ -1,8 +1,8 @@
 """Messages for the user: created in English, shown in the user's language.
 
-The code creates a message with `msg` where it detects a problem or a result. It is an ordinary
-English string: scripts can compare, store and read it in any language. Only code that draws or
-reports a message calls `shown`, so unseen messages aren't translated.
+The code creates a message with `msg` where it detects a problem or a result. A message is an
+ordinary English string: scripts can compare, store and read it in any language. Only code that
+draws or reports a message calls `shown`, so unseen messages aren't translated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MOST_STORED = 4096
 class Message(str):
     """An English text with its template and values, so that it can be translated.
 
-    `str(message)` is the message itself. So is `str(error)` of an error raised with it.
+    `str(message)` is the message itself, and so is `str(error)` of an error raised with a message.
 
     Attributes:
         template: The text to translate, with a placeholder for each value.

@@ -301,7 +301,13 @@ def _signed_axis(name: str) -> tuple[int, float]:
 
 
 def _ends(con: Any, end: str, channel: str) -> Vec:
-    """Return the minimum or maximum of a channel's range."""
+    """Return an end of a channel's range.
+
+    Args:
+        con: The Transformation constraint.
+        end: The prefix of the properties, which includes ``min`` or ``max``.
+        channel: The channel.
+    """
     suffix = {"LOCATION": "", "ROTATION": "_rot", "SCALE": "_scale"}[channel]
     x, y, z = (getattr(con, f"{end}_{axis}{suffix}") for axis in "xyz")
     return x, y, z

@@ -57,7 +57,10 @@ def above_layer(
 
 
 def _curves(strip: Any, path: str, count: int) -> list[Any] | None:
-    """Return the effective F-curve of each component, or None; None if no component has one."""
+    """Return the effective F-curve of each component, or None where it is missing.
+
+    Returns None instead of a list if all are missing.
+    """
     lists = animation.curve_lists(strip.action, getattr(strip, "action_slot", None))
     curves = animation.channel_curves(lists, path, count)
     return curves if any(curves) else None

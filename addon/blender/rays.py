@@ -182,7 +182,7 @@ def ground_of(
 ) -> Ground:
     """Return the ground.
 
-    It stores references to objects, so it must not outlive a plan.
+    The result stores references to objects, so it must not outlive a plan.
 
     Args:
         source: The kind of source.

@@ -77,7 +77,7 @@ def transform_sources(driver: Any) -> Iterator[Node]:
 
 
 def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
-    """Yield the objects and bones that an object's shape depends on, besides the transform."""
+    """Yield the objects and bones that an object's shape depends on, apart from its transform."""
     values = [getattr(ob, name) for name in SHAPING]
     blocks = [value for value in values if isinstance(value, bpy.types.ID)]
     parts = [part for value in values if value and value not in blocks for part in value]
@@ -187,7 +187,7 @@ Properties = tuple[list[tuple[str, str | None]], list[str]]
 
 @cache
 def _properties(identifier: str) -> Properties | None:
-    """Return the properties of a Blender type that may lead to data-blocks."""
+    """Return a Blender type's properties that may lead to data-blocks; None if unknown."""
     kind = getattr(bpy.types, identifier, None)
     return None if kind is None else _properties_of(kind.bl_rna)
 
@@ -212,7 +212,7 @@ def _properties_of(rna: Any) -> Properties:
 
 @cache
 def _may_refer(identifier: str) -> bool:
-    """Return whether a type may point to data-blocks. Derived types may do so even if it doesn't.
+    """Return whether a type may point to data-blocks; derived types may do so anyway.
 
     Elements of a mesh are left out, because there are too many of them to follow.
     """

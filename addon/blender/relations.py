@@ -73,7 +73,10 @@ def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
 
 
 def parents(node: Node) -> list[Node]:
-    """Return the parent of an object or a bone. That of a root bone is the armature object."""
+    """Return the parent of an object or a bone.
+
+    The parent of a root bone is the armature object.
+    """
     ob, bone = node
     if bone < 0:
         parent = parent_of(ob)
@@ -159,14 +162,16 @@ def settle(
 ) -> bool:
     """Compute the results of nodes from the results of their direct dependencies, once for each.
 
-    For a cycle of dependencies, the computation is repeated until nothing changes. Return whether
-    there was any.
+    For a cycle of dependencies, the computation is repeated until nothing changes.
 
     Args:
         starts: The nodes whose results are needed.
         relations: Returns the dependencies of a node, the same each time.
         results: The results by node. New ones are added.
         result: Computes the result of a node from those of its dependencies in `results`.
+
+    Returns:
+        Whether there was a cycle.
     """
     nodes: list[AnyNode] = []
     is_circular = False

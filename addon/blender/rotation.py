@@ -136,7 +136,7 @@ class Rows:
         names: The names of all bones of the armature.
         bones: The indices of the bones to read, ascending.
         are_few: Whether they are accessed individually.
-        chosen: The same bones, to look them up.
+        chosen: The same bones as a set.
     """
 
     def __init__(self, names: Sequence[str], bones: Iterable[int]) -> None:
@@ -261,7 +261,7 @@ class PoseChannels:
         return column
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return the values of a channel of some needed bones, as bytes."""
+        """Return the values of a group of needed bones, as bytes."""
         channel = group.channel
         if self._rows is None or channel in self.buffers:
             return gather(self.buffer(channel, group.size), group.ranges, group.size)
@@ -287,7 +287,7 @@ class PoseChannels:
         return self.modes
 
     def rotations(self, bones: Sequence[int]) -> list[Quat]:
-        """Return the rotations of some bones, if columns have all."""
+        """Return the rotations of some bones; columns must contain all of them."""
         modes = self._all_modes
         sizes = {mode: channel_of(mode) for mode in {modes[bone] for bone in bones}}
         columns = {mode: (self.buffer(*channel), channel[1]) for mode, channel in sizes.items()}
@@ -335,7 +335,7 @@ class PatchedRows(PoseChannels):
     """The channels of a pose's bones that are needed in columns, with some values replaced.
 
     Attributes:
-        reads_all: Whether columns have all bones. The column of modes has only those needed.
+        reads_all: Whether columns have all bones. The column of modes has only the needed bones.
         sizes: The numbers of components of the channels that were read in columns.
     """
 
@@ -370,7 +370,7 @@ class PatchedRows(PoseChannels):
         return self._patched[channel]
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return a channel's patched values for some needed bones, as bytes."""
+        """Return the patched values of a group of needed bones, as bytes."""
         values = super().of(group)
         if self._rows is None or group.channel in self.buffers:
             return values  # They are from the column, which is patched.
@@ -383,9 +383,9 @@ class PatchedChannels(PatchedRows):
     reads_all = True
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return the patched values of a channel of some needed bones, as bytes.
+        """Return the patched values of a group of needed bones, as bytes.
 
-        A few are read individually, because columns may be those of an earlier frame.
+        A few bones are read individually, because columns may be those of an earlier frame.
         """
         rows = self._counting
         if rows is None:

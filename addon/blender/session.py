@@ -50,8 +50,8 @@ def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     """Pause Python's garbage collector while a function fills the session.
 
     The session keeps everything that the function creates. The collector would scan it repeatedly,
-    with all other objects of Blender's Python. That takes a fifth of the time, and another tenth
-    when the collector resumes.
+    with all other objects of Blender's Python. Scanning takes a fifth of the time, and another
+    tenth when the collector resumes.
     """
 
     @wraps(fill)

@@ -27,8 +27,8 @@ def errors(mode: int, values: Numbers, other: Numbers, reach: float) -> Numbers:
         reach: The length of the chain.
     """
     if mode in (LOCATION, SCALE):
-        apart = np.linalg.norm(np.subtract(values, other, dtype=np.float64), axis=-1)
-        return apart / reach if mode == LOCATION else apart
+        distance = np.linalg.norm(np.subtract(values, other, dtype=np.float64), axis=-1)
+        return distance / reach if mode == LOCATION else distance
     return angles(quaternions(mode, values), quaternions(mode, other))
 
 
@@ -40,7 +40,14 @@ def slopes(column: Numbers) -> Numbers:
 
 
 def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
-    """Return the cubic Hermite curve between two frames, at the whole frames in between."""
+    """Return the cubic Hermite curve between two frames, at the whole frames in between.
+
+    Args:
+        column: The values at each frame, frames × components.
+        slope: The slopes at each frame, per frame.
+        first: The first frame.
+        last: The last frame.
+    """
     span = last - first
     t = (np.arange(1, span) / span)[:, None]
     a, b = column[first], column[last]
@@ -65,10 +72,10 @@ def with_halves(column: Numbers) -> Numbers:
 
 
 def fitted(samples: Numbers, tolerances: Numbers, first: int, last: int) -> tuple[Numbers, Numbers]:
-    """Return the cubic Hermite curve between two samples that is nearest to those in between.
+    """Return the cubic Hermite curve between two samples that best fits the samples in between.
 
-    It has their values at both ends. Its slopes are those of least squares, in which noise averages
-    out (Schneider 1990, "An Algorithm for Automatically Fitting Digitized Curves").
+    It passes through both end samples. Its slopes are fitted by least squares, which averages out
+    noise (Schneider 1990, "An Algorithm for Automatically Fitting Digitized Curves").
 
     Args:
         samples: Samples × components.
@@ -98,7 +105,8 @@ def knots(
 ) -> list[int]:
     """Return the frames that need keys.
 
-    The curve is split at its largest error until that is within the tolerance, or no frame is left.
+    The curve is split at its largest error until all errors are within the tolerance, or no frame
+    is left.
 
     Args:
         key_frames: The frames that may have keys, ascending. The first and the last always do.

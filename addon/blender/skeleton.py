@@ -153,7 +153,7 @@ class Skeleton:
 
         Raises:
             KeyError: If one of a few bones is missing.
-            IndexError: If one of many is.
+            IndexError: If one of many bones is missing.
         """
         column = self._columns.get((channel, rows))
         if column is None:
@@ -203,11 +203,13 @@ class Skeleton:
         Args:
             at_all: Whether to check all bones, not only the recorded ones.
         """
-        if at_all or not self._is_sparse:
+        if at_all:
             return self._rest_pose.read != _rests_of(self.object)
         if not self.has_same_names():
             return True
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
+        if not self._is_sparse:
+            return self._rest_pose.read[FIXED:] != _poses_of(rests)
         recorded = [i for i, has_rest in self._recorded.items() if has_rest]
         names = [self.names[i] for i in recorded]
         # As `rest_bone`, without a call for each.
@@ -238,10 +240,10 @@ class Skeleton:
     def trunk_above(self, limbs: Sequence[int]) -> list[int]:
         """Return the shared ancestors of limbs and the remaining body, topmost first.
 
-        The lowest one moves the body with its limbs. In many characters it isn't the pelvis, which
-        carries only the legs while the spine is parented to a bone above it. The remaining body is
-        the longest line of bones beside the limbs, from the topmost bone down. Controls parented to
-        a root have shorter lines.
+        The lowest ancestor moves the body with its limbs. In many characters it isn't the pelvis,
+        which carries only the legs while the spine is parented to a bone above it. The remaining
+        body is the longest line of bones beside the limbs, from the topmost bone down. Controls
+        parented to a root have shorter lines.
 
         Args:
             limbs: The first bone of each limb.
@@ -282,28 +284,40 @@ class Rests(NamedTuple):
     Attributes:
         names: The names of its pose bones.
         rest_names: The names of its data's bones. The attributes below are in the same order.
+        connected: Whether they are connected to their parents.
         matrices: Their frames in armature space, as bytes.
         lengths: Their lengths, as bytes.
         inherit_scale: Numbers of their modes, as bytes.
         inherit_rotation: Whether they inherit rotation.
         local_location: Whether their location is local.
-        connected: Whether they are connected to their parents.
     """
 
     names: tuple[str, ...]
     rest_names: tuple[str, ...]
+    connected: tuple[bool, ...]
     matrices: bytes
     lengths: bytes
     inherit_scale: bytes
     inherit_rotation: tuple[bool, ...]
     local_location: tuple[bool, ...]
-    connected: tuple[bool, ...]
+
+
+FIXED = Rests._fields.index("matrices")
+"""How many attributes of `Rests` change only with names of pose bones, or new relations."""
 
 
 def _rests_of(armature: bpy.types.Object) -> Rests:
     """Return the names and rest poses of all bones. They may change without new relations."""
-    rests = cast("bpy.types.Armature", armature.data).bones
-    columns: list[Any] = [tuple(pose_bones(armature).keys()), tuple(rests.keys())]
+    rests: Any = cast("bpy.types.Armature", armature.data).bones
+    connected = [False] * len(rests)
+    rests.foreach_get("use_connect", connected)
+    names = tuple(pose_bones(armature).keys()), tuple(rests.keys())
+    return Rests(*names, tuple(connected), *_poses_of(rests))
+
+
+def _poses_of(rests: bpy.types.bpy_prop_collection[Any]) -> tuple[Any, ...]:
+    """Return the rest poses of an armature data's bones, as the last attributes of `Rests`."""
+    columns: list[Any] = []
     for name, kind, size in (
         ("matrix_local", "f", 16),
         ("length", "f", 1),
@@ -312,11 +326,11 @@ def _rests_of(armature: bpy.types.Object) -> Rests:
         column = array(kind, bytes(4 * size * len(rests)))
         rests.foreach_get(name, column)
         columns.append(column.tobytes())
-    for name in ("use_inherit_rotation", "use_local_location", "use_connect"):
+    for name in ("use_inherit_rotation", "use_local_location"):
         flags = [False] * len(rests)
         rests.foreach_get(name, flags)
         columns.append(tuple(flags))
-    return Rests(*columns)
+    return tuple(columns)
 
 
 class RestPose:

@@ -136,7 +136,17 @@ def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.ty
 
 
 def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) -> array[Any]:
-    """Return an attribute of a mesh, flat. This is 100 times as fast as through mesh elements."""
+    """Return an attribute of a mesh as a flat array.
+
+    This is 100 times as fast as through mesh elements.
+
+    Args:
+        mesh: The mesh.
+        name: The attribute.
+        key: The property of its elements.
+        code: The type code of the array.
+        count: The number of values.
+    """
     attribute: Any = mesh.attributes[name]
     values: array[Any] = array(code, bytes(4 * count))
     attribute.data.foreach_get(key, values)

@@ -91,7 +91,7 @@ def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
 
 
 def present(copy: bpy.types.ID) -> bpy.types.ID | None:
-    """Return the original of an evaluated copy; None if removed, or part of another data-block."""
+    """Return the original of an evaluated copy; None if removed or inside another data-block."""
     path = copy.library.filepath if copy.library else None
     kinds = [kind.__name__ for kind in type(copy).__mro__ if kind.__name__ in COLLECTIONS]
     blocks: Any = getattr(bpy.data, COLLECTIONS[kinds[0]]) if kinds else {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -40,34 +40,138 @@ class LooseEnd(NamedTuple):
     tip: str = ""
 
 
-class Limb(NamedTuple):
+class End(NamedTuple):
+    """Where a limb ends.
+
+    Attributes:
+        bone: The hand or foot, parented to the limb or not; without one, the last bone.
+        at_tail: Whether the limb has no hand or foot, and so ends at the tail of its last bone.
+        is_loose: Whether the hand or foot isn't parented to the limb: it keeps its parent, and IK
+            reaches for it.
+    """
+
+    bone: str
+    at_tail: bool
+    is_loose: bool
+
+
+class Joint(NamedTuple):
+    """How a joint flexes.
+
+    Attributes:
+        bone: The bone below it.
+        axis: The unit vector about which a positive rotation flexes it, in the bone's rest space;
+            zero if unknown. A twist bone has the axis along it.
+        fold: The angle by which it is flexed at rest, in radians.
+        source: The evidence, as in `flexion`; ``'TWIST'`` for a twist bone, empty if unknown.
+    """
+
+    bone: str
+    axis: Vector = Vector()
+    fold: float = 0.0
+    source: str = ""
+
+
+class Foot(NamedTuple):
+    """The sole of a standing foot, in the space of its bone.
+
+    Attributes:
+        bone: The foot.
+        toe: Its toes; empty if they have no bone.
+        heel: The point of the floor below the ankle.
+        ball: The point below the joint of the toes.
+        tip: The tip of the toes, also on the floor.
+        neutral: The matrix of the toes.
+        up: The direction up.
+        floor: The height of the floor along that, in armature space.
+    """
+
+    bone: str
+    toe: str
+    heel: Vector
+    ball: Vector
+    tip: Vector
+    neutral: Matrix
+    up: Vector
+    floor: float
+
+    @property
+    def points(self) -> list[tuple[str, Vector]]:
+        """Heel, ball and tip, each with the bone it is attached to, in that bone's space."""
+        tip = self.toe or self.bone, self.neutral.inverted() @ self.tip
+        return [(self.bone, self.heel), (self.bone, self.ball), tip]
+
+    @property
+    def along(self) -> Vector:
+        """The vector along the sole from the heel to the tip."""
+        line = self.tip - self.heel
+        return line - line.dot(self.up) * self.up
+
+    @property
+    def matrix(self) -> Matrix:
+        """The axes at the heel: Y points to the toes, Z down."""
+        y, z = self.along.normalized(), -self.up
+        axes = Matrix(cast(Any, (y.cross(z), y, z))).transposed()
+        return Matrix.LocRotScale(cast(Any, self.heel), axes.to_quaternion(), None)
+
+
+@dataclass(frozen=True)
+class Limb:
     """A limb that IK can be added to.
 
     Attributes:
-        bones: The names of the bones that bend, root first.
+        body: The body that it belongs to.
+        bones: The names of its bones, root first.
         hand: The hand or foot after them; empty if there is none.
         kind: ``'ARM'`` or ``'LEG'`` of a recognized body; empty for any other limb.
         switch: If the bones are FK controls, the bone with the IK/FK switch; empty if there is
             none.
-        loose: The hand or foot at the end of the bones, if it isn't parented to them: it keeps its
-            parent, and IK reaches for it. None for any other limb.
+        loose: The hand or foot at the end of the bones, if it isn't parented to them. None for any
+            other limb.
+        twists: Its bones that are later parts of a bone split for twisting. They don't bend.
+        shape: The limb as recognized in the body; None for any other limb.
     """
 
+    body: Body = field(compare=False, repr=False)
     bones: tuple[str, ...]
     hand: str = ""
     kind: str = ""
     switch: str = ""
     loose: LooseEnd | None = None
+    twists: tuple[str, ...] = ()
+    shape: LimbAnatomy | None = field(default=None, compare=False, repr=False)
 
     @property
-    def end(self) -> str:
-        """The hand or foot, parented or not; without one, the last bone."""
-        return self.loose.name if self.loose else self.hand or self.bones[-1]
+    def end(self) -> End:
+        """Where it ends."""
+        bone = self.loose.name if self.loose else self.hand or self.bones[-1]
+        return End(bone, bone == self.bones[-1], self.loose is not None)
 
     @property
-    def foot(self) -> str:
-        """The hand or foot after the bones, parented or not; empty if there is none."""
-        return "" if self.end == self.bones[-1] else self.end
+    def why(self) -> str:
+        """The evidence for its kind: ``'NAMES'`` or ``'SHAPE'``; empty without a kind."""
+        return self.shape.why if self.shape else ""
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """How its joints flex, one for each bone; the first one is the hip or the shoulder."""
+        body, ends = self.body, (*self.bones[1:], self.hand)
+        return tuple(
+            [
+                body.finders.joint(body, bone, end, bone in self.twists)
+                for bone, end in zip(self.bones, ends, strict=True)
+            ]
+        )
+
+    @property
+    def has_foot(self) -> bool:
+        """Whether it is a recognized leg that ends in a foot, parented to it or not."""
+        return self.kind == "LEG" and self.shape is not None and self.shape.end >= 0
+
+    @property
+    def foot(self) -> Foot | None:
+        """The sole of a recognized leg's foot; None for any other limb."""
+        return self.body.finders.foot(self) if self.has_foot else None
 
     def tip(self, is_oriented: bool) -> str:
         """Return the tip bone of a constraint, depending on whether it orients the hand."""
@@ -138,6 +242,19 @@ class Rig(Protocol):
         ...
 
 
+class Finders(NamedTuple):
+    """The functions that find what limbs carry; they need bodies themselves.
+
+    Attributes:
+        joint: Returns how the joint above a bone flexes, from the body, the bone, the next bone of
+            its limb (empty if unknown), and whether it is a twist bone.
+        foot: Returns the sole of a leg's foot.
+    """
+
+    joint: Callable[[Body, str, str, bool], Joint]
+    foot: Callable[[Limb], Foot]
+
+
 @dataclass(frozen=True, eq=False)
 class Body:
     """A body in an armature.
@@ -147,13 +264,14 @@ class Body:
         rig: Its kind of rig.
         bones: Its bones, by their index in `anatomy`, in the same space.
         anatomy: Its parts, in armature space rotated so that Z is up.
-        size: Its height in armature space, or its longest reach of a limb if that is more; its
-            largest extent if it doesn't stand on legs.
+        size: Its height in armature space, or the longest reach of a limb if that is more. If the
+            body doesn't stand on legs, its largest extent.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
         frame: The frame of its animation used for recognition; all directions refer to it. None for
             the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
+        finders: Find the joints and feet of limbs.
         loose: The hands and feet that aren't parented to their limbs in the armature, by name; in
             `bones` they are children of their limbs.
     """
@@ -165,6 +283,7 @@ class Body:
     size: float
     up_axis: str
     turn: Quaternion
+    finders: Finders
     frame: float | None = None
     posed: Mapping[str, Matrix] = field(default_factory=dict)
     loose: Mapping[str, LooseEnd] = field(default_factory=dict)
@@ -180,19 +299,30 @@ class Body:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
-    def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
-        """The body's arms and legs, each as recognized and as IK poses it."""
-        pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
-        return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
+    def limbs(self) -> list[Limb]:
+        """The body's arms and legs, as IK poses them."""
+        limbs = [self.rig.limb(self, shape) for shape in self.anatomy.limbs]
+        return [limb for limb in limbs if limb is not None]
 
-    def limb_ending(self, bone: str) -> Limb | None:
-        """Return the limb that ends in a bone: its hand or foot, or the bone on which it stands."""
-        return next((limb for limb in self.ended_limbs if limb.end == bone), None)
+    @property
+    def legs(self) -> list[Limb]:
+        """The body's legs, as IK poses them."""
+        return [limb for limb in self.limbs if limb.kind == "LEG"]
+
+    def opposite(self, limb: LimbAnatomy) -> LimbAnatomy | None:
+        """Return the limb on the other side; None if there is none."""
+        same = [other for other in self.anatomy.limbs if other.kind == limb.kind]
+        index = [other for other in same if other.side == limb.side].index(limb)
+        return next(iter([other for other in same if other.side == -limb.side][index:]), None)
+
+    def joint(self, bone: str) -> Joint:
+        """Return how the joint above a bone of the armature flexes."""
+        return self.finders.joint(self, bone, "", False)
 
     @property
     def ended_limbs(self) -> list[Limb]:
         """The limbs with a hand or foot, or with a tail on which they stand."""
-        return [limb for shape, limb in self.limbs if shape.end >= 0 or not shape.is_bare]
+        return [limb for limb in self.limbs if (s := limb.shape) and (s.end >= 0 or not s.is_bare)]
 
     def joint_after(self, bone: str) -> str:
         """Return the next joint of a limb after a bone, or the hand or foot; empty without one."""
@@ -245,8 +375,8 @@ class Body:
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
-        named as a root, lies on the floor, or carries something else on the floor, such as foot
-        controls.
+        named as one or lies on the floor. So does a bone that carries something else on the floor,
+        such as foot controls.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -292,7 +422,7 @@ class Body:
 
     @property
     def up(self) -> Vector:
-        """The direction up, in armature space."""
+        """The up direction, in armature space."""
         return self.turn @ Vector(UP)
 
     @property

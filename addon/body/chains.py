@@ -37,7 +37,8 @@ def next_joint(rig: Skeleton, bone: int) -> int:
 
     A child whose head isn't at the tail counts if it is the only child, or the only one with
     children. If several have children, like neck and clavicles on a spine, the farthest one counts.
-    This applies if the tail lies beyond all joints of the skeleton, so an importer guessed it.
+    This rule only applies if the tail lies beyond all joints of the skeleton, so an importer
+    guessed it.
     """
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]

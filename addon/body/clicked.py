@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import dist
-from typing import Final
+from typing import Final, cast
 
 import bpy
 
@@ -15,8 +16,8 @@ from fabrik_solver.motion.anatomy import (
     LIMBS,
     Names,
     RestBone,
-    only_twists,
     part_of,
+    twists_in,
     words_of,
 )
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
@@ -26,7 +27,7 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of
-from .body import Limb
+from .body import Body, Limb
 from .chains import is_end_by_shape, limb_length
 from .flexion import next_in_limb
 from .helpers import Controls, controller_of, is_helper
@@ -82,7 +83,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
     # A trunk can have the shape of a limb, and so does a finger.
     by_shape = not body.limbs and not is_finger
     meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
-    limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
+    limb, is_hand = _find_any(body, rig, rig.index[meant], is_literal, by_shape)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
     if _is_none(clicks, bone, limb):
@@ -98,8 +99,10 @@ def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
     """Return whether a lookup found no limb for a bone."""
     body = clicks.body
     carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
-    is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
-    return len(limb.bones) < 2 or bone in carrying or is_posed
+    bones = pose_bones(clicks.armature)
+    # Constraints pose bones between the controls of a face, for example.
+    is_posed = any(any(active_constraints(bones[name])) for name in limb.bones)
+    return len(limb.bones) < 2 or bone in carrying or (is_posed and not body.rig.is_keyed)
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
@@ -110,17 +113,15 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
     if not path or not set(sources) <= set(path):
         return limb
     hand = controller_of(armature, limb.hand) if limb.hand else ""
-    is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
-    return Limb(tuple(path[path.index(sources[0]) :]), hand if is_child else "", limb.kind)
+    if hand and rig.parents[rig.index[hand]] != rig.index[sources[-1]]:
+        hand = ""
+    bones = tuple(path[path.index(sources[0]) :])
+    return Limb(limb.body, bones, hand, limb.kind, shape=limb.shape)
 
 
-def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
-    """Return whether constraints pose bones of a limb, as between the controls of a face."""
-    bones = [pose_bones(armature)[name] for name in limb.bones]
-    return any(any(active_constraints(bone)) for bone in bones)
-
-
-def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tuple[Limb, bool]:
+def _find_any(
+    body: Body, rig: Skeleton, bone: int, is_literal: bool, by_shape: bool
+) -> tuple[Limb, bool]:
     """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
 
     With ``is_literal`` the bone's own chain is meant, not the limb that carries it. If names don't
@@ -132,11 +133,11 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     line = [bone] if is_literal else rig.chain_up(bone)[::-1]
     hand = next(filter(is_end, line), -1)
     if hand >= 0:
-        return _with_hand(rig, names, hand), True
+        return _with_hand(body, rig, names, hand), True
     last = bone
     while (next_bone := next_in_limb(rig, last)) >= 0:
         if not is_literal and is_end(next_bone):
-            limb = _with_hand(rig, names, next_bone)
+            limb = _with_hand(body, rig, names, next_bone)
             if rig.names[bone] in limb.bones:
                 return limb, False
             break
@@ -144,10 +145,10 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     bones = rig.chain_up(last)[-limb_length(rig, last) :]
     if bone not in bones:
         bones = rig.chain_up(bone)[-limb_length(rig, bone) :]
-    return Limb(tuple(rig.names[i] for i in bones)), False
+    return _limb_of(body, rig, names, bones), False
 
 
-def _with_hand(rig: Skeleton, names: Names, hand: int) -> Limb:
+def _with_hand(body: Body, rig: Skeleton, names: Names, hand: int) -> Limb:
     last = rig.parents[hand]
     line = rig.chain_up(last)
     first = len(line) - limb_length(rig, last)
@@ -155,10 +156,16 @@ def _with_hand(rig: Skeleton, names: Names, hand: int) -> Limb:
     if told:
         first = told[0]
     elif is_end_by_shape(rig, hand):
-        words = [words_of(rig.names[i]) for i in line]
-        bends = [k for k in range(1, len(line)) if not only_twists(words[k], words[k - 1])]
+        bends = [k for k in range(1, len(line)) if line[k] not in names.twists]
         first = [0, 0, *bends][-2]
-    return Limb(tuple(rig.names[i] for i in line[first:]), rig.names[hand])
+    return _limb_of(body, rig, names, line[first:], hand)
+
+
+def _limb_of(body: Body, rig: Skeleton, names: Names, bones: Sequence[int], hand: int = -1) -> Limb:
+    line = [*bones, hand] if hand >= 0 else bones
+    twists = twists_in(names, bones, [rig.head(i) for i in line])
+    bone_names, twist_names = (tuple([rig.names[i] for i in part]) for part in (bones, twists))
+    return Limb(body, bone_names, rig.names[hand] if hand >= 0 else "", twists=twist_names)
 
 
 def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
@@ -181,25 +188,22 @@ def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
     """Return the limb on the other side, or None if there is none."""
-    limbs = body_of(armature, limb.bones[-1]).limbs
-    for anatomical, candidate in limbs:
-        if _controlling(armature, candidate) != limb:
-            continue
-        same = [entry for entry in limbs if entry[0].kind == anatomical.kind]
-        index = [entry for entry in same if entry[0].side == anatomical.side].index(
-            (anatomical, candidate)
-        )
-        others = [other for entry, other in same if entry.side == -anatomical.side]
-        return _controlling(armature, others[index]) if index < len(others) else None
+    body = limb.body
+    for shape in body.anatomy.limbs:
+        candidate = body.rig.limb(body, shape)
+        if candidate is not None and _controlling(armature, candidate) == limb:
+            opposite = body.opposite(shape)
+            other = body.rig.limb(body, opposite) if opposite else None
+            return _controlling(armature, other) if other else None
     names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
     bones = pose_bones(armature)
     if names[-2] == limb.bones[-1] or not all(name in bones for name in filter(None, names)):
         return None
-    return limb._replace(bones=tuple(names[:-1]), hand=names[-1])
+    return replace(limb, bones=tuple(names[:-1]), hand=names[-1], twists=(), shape=None)
 
 
 class Clicks:
-    """The limbs that the user means by clicking bones of an armature.
+    """The limbs that clicked bones of an armature stand for.
 
     Attributes:
         armature: The armature.
@@ -216,11 +220,11 @@ class Clicks:
             self._below.setdefault(row.parent, []).append(i)
 
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
-        """Return the limb that a bone means, and whether the bone is at or below its end.
+        """Return the limb that a bone stands for, and whether the bone is at or below its end.
 
-        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper
-        bone, which deforms nothing, means the only limb that it controls, or else the limb beside
-        it.
+        This is the limb that contains the bone, or carries it below the wrist or ankle; None if
+        there is no such limb. A helper bone, which deforms nothing, stands for the only limb that
+        it controls, or else the limb beside it.
         """
         limb_here = self._at(self._index(bone))
         if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:
@@ -240,13 +244,13 @@ class Clicks:
         return next(iter(candidates.items())) if len(candidates) == 1 else None
 
     def stiff_at(self, bone: str) -> str:
-        """Return the single bone of the stiff limb that a bone means; empty for any other limb."""
+        """Return the only bone of the stiff limb that a bone stands for; empty for other limbs."""
         index = self._index(bone)
         stiff = (limb.bones[0] for limb in self.body.anatomy.stiff)
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
 
     def posed_by_ik(self, bone: str) -> str:
-        """Return the bone with Blender's IK whose target or pole is this helper, or near it."""
+        """Return the bone with Blender's IK whose target or pole this helper is, or is near."""
         if not is_helper(self.armature, bone):
             return ""
         rig, index = self.skeleton, self.skeleton.index[bone]
@@ -263,7 +267,10 @@ class Clicks:
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
     def _controlled_line(self, index: int, ends: Collection[int]) -> list[int]:
-        """Return a bone with the bones above and below it that have controls, down to a branch."""
+        """Return a bone with the bones in line with it that have controls, topmost first.
+
+        The line ends at a branch, and below ``ends``.
+        """
         line = [index]
         while (above := self._parent(line[0])) not in ends and self._control(above):
             line.insert(0, above)
@@ -280,15 +287,14 @@ class Clicks:
         clicked = None if self.body.rig.is_keyed else self._at(index)
         if clicked is None or not clicked[1]:
             return None
-        ends = {limb.end for limb, _ in self.body.limbs}
+        ends = {limb.end for limb in self.body.anatomy.limbs}
         controls = [self._control(i) for i in self._controlled_line(index, ends)]
         if index in ends or len(controls) < 2 or not all(controls):
             return None
-        line = [
-            self.skeleton.names[i]
-            for i in self.skeleton.chain_up(self.skeleton.index[controls[-1]])
-        ]
-        return Limb(tuple(line[line.index(controls[0]) :])) if set(controls) <= set(line) else None
+        rig = self.skeleton
+        line = [rig.names[i] for i in rig.chain_up(rig.index[controls[-1]])]
+        bones = tuple(line[line.index(controls[0]) :]) if set(controls) <= set(line) else ()
+        return Limb(self.body, bones) if bones else None
 
     def _control(self, index: int) -> str:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
@@ -306,14 +312,15 @@ class Clicks:
         return self.body.index[meant] if meant else -1
 
     def _at(self, index: int) -> tuple[Limb, bool] | None:
-        """Return the limb of a bone of the body, see `limb_at`."""
+        """Return the limb of a bone of the body; None if it isn't in any. See `limb_at`."""
         for i in self._up(index):
-            for anatomical, limb in self.body.limbs:
-                toe = anatomical.toe if anatomical.kind == "LEG" else -1  # An arm's is a finger.
-                if i in (anatomical.end, toe):
+            for limb in self.body.limbs:
+                shape = cast(LimbAnatomy, limb.shape)
+                toe = shape.toe if limb.kind == "LEG" else -1  # An arm's is a finger.
+                if i in (shape.end, toe):
                     return limb, True
-                if i in (*anatomical.carriers, *anatomical.bones):
-                    is_part = i == index or self._is_helper_of(anatomical, i, index)
+                if i in (*shape.carriers, *shape.bones):
+                    is_part = i == index or self._is_helper_of(shape, i, index)
                     return (limb, False) if is_part else None
         return None
 

@@ -12,8 +12,9 @@ backward. Evidence is checked in this order, and the first clear evidence decide
 6. ``BODY``: knees of a recognized character flex to the back, hocks and elbows, also those of
    forelegs, to the front.
 
-All features ask `flexion_of`. `store_found` stores what the plan can't determine by itself. Only
-the plan knows how chains use a joint, so that is passed in.
+All features ask a limb for its `joints`, or a body for the `joint` above any bone. `store_found`
+stores what the plan can't determine by itself. Only the plan knows how chains use a joint, so that
+comes from `USES`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import atan2, sin
+from itertools import pairwise
+from math import atan2, cos, sin
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
-from mathutils import Quaternion, Vector
+from mathutils import Matrix, Quaternion, Vector
 
-from fabrik_solver import Hinge
-from fabrik_solver.core.vectors import ORIGIN, Vec
+from fabrik_solver import Hinge, RestBend
+from fabrik_solver.core.bend import LIMB, STRAIGHT, bend_direction, chain_axis, folded_bend
+from fabrik_solver.core.vectors import ORIGIN, Vec, across, length, unit
 from fabrik_solver.motion.anatomy import Limb
 from fabrik_solver.motion.anatomy.thresholds import (
     CLIP_SAMPLES,
@@ -40,11 +43,10 @@ from fabrik_solver.motion.anatomy.thresholds import (
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
 from ..blender.rotation import channel_of, mode_of, quaternion
-from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..blender.skeleton import RestPose, Skeleton, skeleton_of, vector
 from ..settings.joint_limits import limit_of
-from .body import Body
+from .body import Body, Joint
 from .chains import end_of
-from .looking import body_of
 
 
 class _Clip(NamedTuple):
@@ -66,25 +68,11 @@ class _Clip(NamedTuple):
         return self.is_bent and self.is_hinge
 
 
-class Flexion(NamedTuple):
-    """How a joint flexes.
-
-    Attributes:
-        axis: The unit vector about which a positive rotation flexes it, in the bone's rest space.
-        angle: The angle by which it is flexed at rest, in radians.
-        source: The evidence, as in the module's list.
-    """
-
-    axis: Vector
-    angle: float
-    source: str
-
-
 class Uses(NamedTuple):
     """How chains use the joints of an armature; the bone below a joint identifies it.
 
     Attributes:
-        used: The joints at which a chain bends, or a body that the plan poses.
+        used: The joints that bend in a chain, or in a body that the plan poses.
         pole_axis: Returns the axis about which a joint flexes toward the pole of its chain, in the
             bone's rest space; None without a pole.
     """
@@ -93,46 +81,47 @@ class Uses(NamedTuple):
     pole_axis: Callable[[int], Vector | None]
 
 
-def flexion_of(
-    armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None = None
-) -> Flexion | None:
-    """Return how the joint above a bone flexes; None without a joint, or if unknown.
+USES: list[Callable[[bpy.types.Object], Uses]] = []
+"""Returns how chains use the joints of an armature; registered by the layer that knows them."""
+
+
+def flexion_of(body: Body, name: str, after: str = "", is_twist: bool = False) -> Joint:
+    """Return how the joint above a bone flexes; without an axis if that is unknown.
 
     Args:
-        armature: The armature.
+        body: The body that the bone belongs to.
         name: The bone below the joint.
-        uses: How chains use its joints.
-        end: The end of the bone at rest, in armature space. If None, it is the next joint of the
-            limb, or else the tail or the child's head.
+        after: The bone at its end. If empty, it is the next joint of the limb, or else the tail or
+            the child's head.
+        is_twist: Whether the bone only twists; its axis is then along it.
     """
-    joint = _joint(armature, name, uses, end)
+    joint = _joint(body, name, after)
     if joint is None:
-        return None
+        return Joint(name)
+    if is_twist:
+        return Joint(name, joint.to_bone(joint.after).normalized(), 0.0, "TWIST")
     for source, evidence in EVIDENCE:
         axis = evidence(joint)
         if axis is not None:
             axis = axis.normalized()
-            return Flexion(axis, joint.angle_about(axis), source)
-    return None
+            return Joint(name, axis, joint.angle_about(axis), source)
+    return Joint(name)
 
 
-def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
+def limb_flexion_of(body: Body, name: str) -> Joint:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
     At the start of a limb, this is the plane in which the limb bends. At its end, it is that of the
     bone's own joint.
     """
-    rig = skeleton_of(armature)
+    rig = skeleton_of(body.armature)
     bone = rig.index[name]
     next_bone = next_in_limb(rig, bone)
-    flexion = flexion_of(armature, name if next_bone < 0 else rig.names[next_bone], uses)
-    if next_bone < 0 or flexion is None:
-        return flexion
-    turn = (
-        rig.rest(bone).matrix_local.to_3x3().transposed()
-        @ rig.rest(next_bone).matrix_local.to_3x3()
-    )
-    return Flexion(turn @ flexion.axis, 0.0, flexion.source)
+    if next_bone < 0:
+        return flexion_of(body, name)
+    joint = flexion_of(body, rig.names[next_bone])._replace(bone=name, fold=0.0)
+    to_bone, of_next = (rig.rest(i).matrix_local.to_3x3() for i in (bone, next_bone))
+    return joint._replace(axis=to_bone.transposed() @ of_next @ joint.axis)
 
 
 def next_in_limb(rig: Skeleton, bone: int) -> int:
@@ -151,10 +140,7 @@ SOURCES: Final = ("LIMIT", "CLIP", "REST", "POLE", "BODY")
 
 
 def store_found(
-    armature: bpy.types.Object,
-    bones: Iterable[str],
-    uses: Uses,
-    sources: Collection[str] = UNSEEN,
+    body: Body, bones: Iterable[str], uses: Uses, sources: Collection[str] = UNSEEN
 ) -> None:
     """Store how newly bent joints flex, if the plan can't determine it.
 
@@ -162,18 +148,19 @@ def store_found(
     clip or the rest pose may have changed since then.
 
     Args:
-        armature: The armature.
+        body: The body.
         bones: The bones below the joints.
         uses: How chains used the joints before.
         sources: The kinds of evidence to store.
     """
-    rig = skeleton_of(armature)
+    armature = body.armature
+    index = skeleton_of(armature).index
     for name in bones:
-        if is_found(armature, name) and rig.index[name] not in uses.used:
+        if is_found(armature, name) and index[name] not in uses.used:
             _store(armature, name, ORIGIN)
-        flexion = flexion_of(armature, name, uses)
-        if flexion is not None and flexion.source in sources:
-            _store(armature, name, vector(flexion.axis))
+        joint = flexion_of(body, name)
+        if joint.source in sources:
+            _store(armature, name, vector(joint.axis))
 
 
 def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
@@ -198,35 +185,26 @@ def is_found(armature: bpy.types.Object, name: str) -> bool:
     return any(cast(Any, pose_bones(armature)[name]).fabrik_found_flexion)
 
 
-def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
+def flip(armature: bpy.types.Object, joints: Iterable[Joint]) -> None:
     """Store that joints flex in the direction opposite to the detected one."""
-    for name in bones:
-        flexion = flexion_of(armature, name, uses)
-        if flexion is None:
+    for joint in joints:
+        if not joint.source or joint.source == "TWIST":
             continue
         if is_linked(armature):
-            _store(armature, name, vector(-flexion.axis))
+            _store(armature, joint.bone, vector(-joint.axis))
         else:
-            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-flexion.axis)
+            cast(Any, rest_bone(armature, joint.bone)).fabrik_flexion = vector(-joint.axis)
 
 
 def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
     """Return the stored axis about which the joint above a bone flexes, or None if there is none.
 
-    It is a unit vector in the bone's rest space.
+    It is a unit vector in the bone's rest space. If that is linked, its pose bone stores it.
     """
-    return stored_axis(
-        rest_bone(rig.object, rig.names[bone]), pose_bones(rig.object)[rig.names[bone]]
-    )
-
-
-def stored_axis(bone: Any, posed: Any) -> Vector | None:
-    """Return the axis stored in a rest bone or, if that is linked, in its pose bone."""
-    at_rest, found = bone.fabrik_flexion[:], posed.fabrik_found_flexion[:]
-    if not (any(at_rest) or any(found)):
-        return None
-    axis, instead = Vector(at_rest), Vector(found)
-    if axis.length == 0.0 or not (instead.length == 0.0 or bone.id_data.is_editable):
+    rest: Any = rig.rest(bone)
+    posed: Any = pose_bones(rig.object)[rig.names[bone]]
+    axis, instead = Vector(rest.fabrik_flexion[:]), Vector(posed.fabrik_found_flexion[:])
+    if axis.length == 0.0 or not (instead.length == 0.0 or rest.id_data.is_editable):
         axis = instead
     return axis.normalized() if axis.length > 0.0 else None
 
@@ -270,19 +248,19 @@ class _Joint:
     """A joint, and the two bones that it connects.
 
     Attributes:
+        body: The body that it is part of.
         armature: The armature.
         rig: Its skeleton.
         bone: The bone below the joint.
-        uses: How chains use the joints of the armature.
         before: The vector from the parent's joint to this joint at rest, in armature space.
         after: The vector from this joint to the end of its bone.
         end_bone: The child that begins at that end, or None if there is none.
     """
 
+    body: Body
     armature: bpy.types.Object
     rig: Skeleton
     bone: int
-    uses: Uses
     before: Vector
     after: Vector
     end_bone: Any
@@ -294,7 +272,9 @@ class _Joint:
         The joints of a pair bend as mirror images, so both get the same result. It comes from the
         joints whose clips show how they flex. If they contradict each other, neither counts.
         """
-        pair = self._clips_of_pair() if _has_clips(self.armature) else []
+        has_clips = any(animation.clips_of(self.armature, some) for some in (False, True))
+        both = (_clip_of(self), self._clip_of_twin()) if has_clips else ()
+        pair = [clip for clip in both if clip is not None]
         telling = [clip for clip in pair if clip.tells]
         axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
         if axis.length < SAME_WAY * len(telling):
@@ -302,11 +282,8 @@ class _Joint:
         is_bent = True in [clip.is_bent for clip in pair]
         return _Clip(axis, is_bent, bool(telling)) if pair else None
 
-    def _clips_of_pair(self) -> list[_Clip]:
-        return [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
-
     def _clip_of_twin(self) -> _Clip | None:
-        """Return how the joint on the other side moves, mirrored to this side."""
+        """Return how the joint on the other side moves, mirrored to this side; None if unknown."""
         twin = self._twin
         clip = _clip_of(twin) if twin is not None else None
         if twin is None or clip is None:
@@ -315,60 +292,50 @@ class _Joint:
         return clip._replace(axis=self._axes_now().transposed() @ mirrored)
 
     @cached_property
-    def body(self) -> Body:
-        """The body that the joint is part of."""
-        return body_of(self.armature, self.rig.names[self.bone])
+    def uses(self) -> Uses:
+        """How chains use the joints of the armature."""
+        return next((uses(self.armature) for uses in USES), Uses((), lambda _: None))
 
     @cached_property
-    def _place(self) -> tuple[Limb, int] | None:
-        """The limb in which this is an inner joint, and its index in the limb; None if it isn't."""
-        body = self.body
-        index = body.index.get(body.meant(self.rig.names[self.bone]), -1)
-        return next(
-            (
-                (limb, limb.inner_joints.index(index))
-                for limb in body.anatomy.limbs
-                if index in limb.inner_joints
-            ),
-            None,
-        )
+    def _index(self) -> int:
+        """The index of the bone in the body, or -1 if it isn't part of it."""
+        return self.body.index.get(self.body.meant(self.rig.names[self.bone]), -1)
+
+    @cached_property
+    def _limb(self) -> Limb | None:
+        """The limb in which this is an inner joint; None if it isn't."""
+        limbs = self.body.anatomy.limbs
+        return next((limb for limb in limbs if self._index in limb.inner_joints), None)
 
     @property
     def hinge(self) -> Limb | None:
         """The limb of which this is the only elbow or knee; None if there is no such limb."""
-        limb, _ = self._place or (None, 0)
+        limb = self._limb
         return limb if limb is not None and len(limb.inner_joints) == 1 else None
 
     @property
     def to(self) -> Vector | None:
         """The direction in which anatomy flexes the joint, in armature space; None if unclear."""
-        if self._place is None:
+        limb = self._limb
+        if limb is None:
             return None
-        limb, k = self._place
         count, front = len(limb.inner_joints), self.body.front
         if count == 1:
             return front if limb.kind == "ARM" or limb.is_foreleg else -front
         # After the knee of a leg that stands on its toes comes the hock.
         has_hock = count == 2 and limb.kind == "LEG" and not limb.is_foreleg
-        return (-front, front)[k] if has_hock else None
+        return (-front, front)[limb.inner_joints.index(self._index)] if has_hock else None
 
     @cached_property
     def _twin(self) -> _Joint | None:
-        """The joint of the limb on the other side; None unless there is exactly one."""
-        body, names = self.body, self.body.names
-        bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
-        limbs = body.anatomy.limbs
-        twins = [
-            other.bones[limb.bones.index(bone)]
-            for limb in limbs
-            if bone in limb.bones
-            for other in limbs
-            if (other.kind, other.trunk, other.side) == (limb.kind, limb.trunk, -limb.side)
-            and len(other.bones) == len(limb.bones)
-        ]
-        if len(twins) != 1 or names[twins[0]] not in self.rig.index:
+        """The same joint of the limb on the other side; None if there is none."""
+        body, bone = self.body, self._index
+        limb = next((limb for limb in body.anatomy.limbs if bone in limb.bones), None)
+        other = body.opposite(limb) if limb is not None else None
+        if limb is None or other is None or len(other.bones) != len(limb.bones):
             return None
-        return _joint(self.armature, names[twins[0]], self.uses, None)
+        twin = body.names[other.bones[limb.bones.index(bone)]]
+        return _joint(body, twin) if twin in self.rig.index else None
 
     def _axes_now(self) -> Any:
         """The axes of the bone in the examined pose."""
@@ -382,10 +349,8 @@ class _Joint:
     @property
     def bent(self) -> Vector | None:
         """The axis of the joint's bend at rest, in the bone's rest space; None if straight."""
-        upper, lower = self.before.normalized(), self.after.normalized()
-        axis = cast(Vector, upper.cross(lower))
-        is_straight = upper.dot(lower) > IN_LINE or axis.length == 0.0
-        return None if is_straight else self.to_bone(axis)
+        axis = _bent(self.before, self.after, IN_LINE)
+        return None if axis is None else self.to_bone(axis)
 
     @property
     def posed(self) -> Any:
@@ -405,8 +370,8 @@ class _Joint:
         return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
 
 
-def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None) -> _Joint | None:
-    rig = skeleton_of(armature)
+def _joint(body: Body, name: str, after: str = "") -> _Joint | None:
+    armature, rig = body.armature, skeleton_of(body.armature)
     bone = rig.index[name]
     head = rig.rest(bone).head_local
     # Mechanisms put bones under controls, at the same joint.
@@ -414,16 +379,15 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     upper = next(
         (segment for segment in (head - start for start in above) if segment.length > 0.0), Vector()
     )
-    if end is None:
-        joint_index = rig.index.get(body_of(armature, name).joint_after(name), -1)
-        end = rig.rest(joint_index).head_local if joint_index >= 0 else Vector(end_of(rig, bone))
+    next_bone = rig.index.get(after or body.joint_after(name), -1)
+    end = rig.rest(next_bone).head_local if next_bone >= 0 else Vector(end_of(rig, bone))
     lower = end - head
     if upper.length == 0.0 or lower.length == 0.0:
         return None
     end_at = head + lower
     ends = [i for i in rig.children[bone] if (rig.rest(i).head_local - end_at).length == 0.0]
     end_bone = pose_bones(armature)[rig.names[ends[0]]] if ends else None
-    return _Joint(armature, rig, bone, uses, upper, lower, end_bone)
+    return _Joint(body, armature, rig, bone, upper, lower, end_bone)
 
 
 # Evidence: each returns the axis in the bone's rest space, or None without evidence.
@@ -448,10 +412,6 @@ def _limit(joint: _Joint) -> Vector | None:
 def _clip(joint: _Joint) -> Vector | None:
     clip = joint.clip
     return clip.axis if clip is not None and clip.tells else None
-
-
-def _has_clips(armature: bpy.types.Object) -> bool:
-    return bool(animation.clips_of(armature, False) or animation.clips_of(armature, True))
 
 
 def _clip_of(joint: _Joint) -> _Clip | None:
@@ -533,10 +493,6 @@ def _rest(joint: _Joint) -> Vector | None:
     return direction
 
 
-def _pole(joint: _Joint) -> Vector | None:
-    return joint.uses.pole_axis(joint.bone)
-
-
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
         return None  # It isn't a hinge: it moves in another way.
@@ -556,17 +512,134 @@ EVIDENCE: Final = (
     ("LIMIT", _limit),
     ("CLIP", _clip),
     ("REST", _rest),
-    ("POLE", _pole),
+    ("POLE", lambda joint: joint.uses.pole_axis(joint.bone)),
     ("BODY", _body),
 )
 
 
-def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
+def planned_flexion(body: Body, name: str) -> Vector:
     """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
 
-    This is the stored axis, or else that of the rest pose; None if neither is clear.
+    This is the stored axis, or else that of the rest pose; zero if neither is clear.
     """
+    rig = skeleton_of(body.armature)
     stored = stored_flexion(rig, rig.index[name])
-    joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None
+    if stored is not None:
+        return stored
+    joint = _joint(body, name)
     axis = joint.bent if joint is not None else None
-    return stored if axis is None else axis.normalized()
+    return Vector() if axis is None else axis.normalized()
+
+
+# Chains
+
+
+def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
+    """Return the bend direction of a chain; None if unknown.
+
+    The stored flexion of its joints decides, or else its rest pose.
+
+    Args:
+        rig: The armature.
+        chain: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
+    """
+    axes = [stored_flexion(rig, bone) for bone in chain[1:]]
+    flexion = tuple([None if axis is None else vector(axis) for axis in axes])
+    rest_pose = rig.rest_pose((*chain, tip_bone))
+    derived, key = rest_pose.derived, (_rest_side, *chain, tip_bone, flexion)
+    if key not in derived:
+        derived[key] = _rest_side(rest_pose, chain, tip_bone, axes)
+    return derived[key]
+
+
+def _rest_side(
+    rest_pose: RestPose, chain: Sequence[int], tip_bone: int, flexion: Sequence[Vector | None]
+) -> RestBend | None:
+    """Return `bend_side` from the rest pose and the stored axes of all bones but the first."""
+    matrices = [rest_pose.matrix(bone) for bone in (*chain, *([tip_bone] if tip_bone >= 0 else ()))]
+    joints = [matrix.translation for matrix in matrices]
+    if tip_bone < 0:
+        joints.append(matrices[-1] @ Vector((0.0, rest_pose.length(chain[-1]), 0.0)))
+    axes = matrices[0].to_3x3()
+    stored = [
+        None if axis is None else matrix.to_3x3() @ axis
+        for matrix, axis in zip(matrices[1 : len(chain)], flexion, strict=True)
+    ]
+    side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
+    if side is None:
+        # A joint moves to the side opposite to its bone.
+        sides = [
+            cast(Vector, (next_joint - at).normalized().cross(axis))
+            for (at, next_joint), axis in zip(pairwise(joints[1:]), stored, strict=True)
+            if axis is not None
+        ]
+        total = sum(sides, Vector())
+        if not sides or total.length < SAME_WAY * len(sides):
+            rest = _rest_bend(joints, axes)
+            return None if rest is None else RestBend(rest)
+        side = total.normalized(), ()
+    return RestBend(vector(axes.transposed() @ side[0]), side[1])
+
+
+def _folded_side(
+    joints: Sequence[Vector], stored: Sequence[Vector | None]
+) -> tuple[Vector, tuple[int, ...]] | None:
+    """Return a limb's bend direction and its folds; None if all its joints flex one way.
+
+    If it is bent at rest, its joints show the bend direction. ``stored`` holds the stored axis
+    about which each joint between root and tip flexes, if any.
+    """
+    bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
+    axes = [
+        _bent(*pair, cos(SLIGHT)) if axis is None else axis.normalized()
+        for pair, axis in zip(pairwise(bones), stored, strict=True)
+    ]
+    folds = _folds(axes)
+    if not folds:
+        return None
+    points = [vector(joint - joints[0]) for joint in joints]
+    line = chain_axis(points)
+    posed_bend = bend_direction(points, line)
+    if posed_bend is not None and Vector(posed_bend).dot(folded_bend(points, line, folds)) < 0.0:
+        folds = [-fold for fold in folds]
+    normal = Vector()
+    for fold, axis in zip(folds, axes, strict=True):
+        normal += Vector() if axis is None else fold * axis
+    side = unit(vector(cast(Vector, Vector(line).cross(normal))))
+    return None if side is None else (Vector(side), tuple(folds))
+
+
+def _folds(axes: Sequence[Vector | None]) -> list[int]:
+    """Return how joints flex relative to the first one that flexes, as 1, -1 or 0 if unknown.
+
+    Empty if all flex the same way, or if their unit axes differ.
+    """
+    first = next((axis for axis in axes if axis is not None), Vector())
+    cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
+    about = [abs(cosine) for axis, cosine in zip(axes, cosines, strict=True) if axis is not None]
+    if min(cosines) > -SAME_WAY or min(about) < SAME_WAY:
+        return []
+    return [round(cosine) for cosine in cosines]
+
+
+def _bent(first: Vector, second: Vector, straight: float) -> Vector | None:
+    """Return the unit axis of the bend between two bones; None up to the angle of a cosine."""
+    axis = cast(Vector, first.cross(second))
+    is_straight = first.dot(second) > straight * first.length * second.length
+    return None if is_straight or axis.length == 0.0 else axis.normalized()
+
+
+def _rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
+    """Return the direction in which a chain is bent at rest, None if it is straight.
+
+    It is a unit vector in the space of the first bone, whose axes are in armature space.
+    """
+    root = heads_and_tip[0]
+    joints = [vector(joint - root) for joint in heads_and_tip]
+    axis = chain_axis(joints)
+    size = sum([length(vector(b - a)) for a, b in pairwise(heads_and_tip)])
+    if max([length(across(joint, axis)) for joint in joints]) <= STRAIGHT * size:
+        return None
+    bend = bend_direction([vector((joint - root) / size) for joint in heads_and_tip], axis)
+    return None if bend is None else vector(axes.transposed() @ Vector(bend))

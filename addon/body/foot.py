@@ -5,7 +5,7 @@ The tails of imported bones may be anywhere, so joints are preferred if they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import cast
 
@@ -25,7 +25,7 @@ from fabrik_solver.core.vectors import (
     scaled,
     unit,
 )
-from fabrik_solver.motion.anatomy import Limb, floor_below
+from fabrik_solver.motion.anatomy import floor_below
 from fabrik_solver.motion.anatomy.thresholds import (
     FOOT_LENGTH,
     LONG_BONE,
@@ -36,11 +36,8 @@ from fabrik_solver.motion.sole import Sole
 
 from ..blender.clip import Clip
 from ..blender.skeleton import Skeleton, matrix_frame
-from .body import Body
+from .body import Foot, Limb
 from .posed import PosedLimb
-
-SolePoint = tuple[str, Vector]
-"""A point of a sole: the bone it is attached to, and its location in that bone's space."""
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
@@ -60,55 +57,57 @@ def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
     )
 
 
-def length_of(body: Body, leg: Limb) -> float:
-    """Return the length of a leg down to its foot, in armature space."""
+def length_of(limb: Limb) -> float:
+    """Return the length of a recognized limb down to its hand or foot, in armature space."""
+    body, shape = limb.body, limb.shape
+    assert shape is not None
     bones = cast(bpy.types.Armature, body.armature.data).bones
-    heads = [body.matrix(bones[body.names[i]]).translation for i in (*leg.bones, leg.end)]
+    heads = [body.matrix(bones[body.names[i]]).translation for i in (*shape.bones, shape.end)]
     return sum([(b - a).length for a, b in pairwise(heads)])
 
 
-def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
-    """Return the heel, ball and toe tip of each leg, projected onto its floor.
+def foot_of(leg: Limb) -> Foot:
+    """Return the heel, ball and toes of a leg's foot, projected onto the floor of all legs.
 
     Only joints are used.
     """
-    leg_length = max(length_of(body, leg) for leg in legs)
+    body = leg.body
+    up, clip = body.up, None if body.has_rest_pose else Clip(body.armature)
+    legs = [other for other in body.legs if other.has_foot]
+    heights = [pose.translation.dot(up) for other in legs for pose in _stands(other, clip)]
+    floor = floor_below(heights, (), max(map(length_of, legs)))
+    foot, *toes = _bones(leg)
+    ankle, *rest = _stands(leg, clip)
+    heel = _on_floor(ankle.translation, up, floor)
+    if toes:
+        ball = _on_floor(rest[0].translation, up, floor)
+        tip = ball + (ball - heel) * TOE_LENGTH
+    else:
+        ball = tip = heel + body.front * (FOOT_LENGTH * (ankle.translation - heel).length)
+    to_foot = ankle.inverted()
+    neutral = to_foot @ rest[0] if toes else Matrix()
+    heel, ball, tip = (to_foot @ point for point in (heel, ball, tip))
+    toe = toes[0].name if toes else ""
+    return Foot(foot.name, toe, heel, ball, tip, neutral, to_foot.to_3x3() @ up, floor)
+
+
+def _bones(leg: Limb) -> list[bpy.types.Bone]:
+    """Return the bones of a leg's foot and toes in the body."""
+    body, shape = leg.body, leg.shape
+    assert shape is not None
     bones = cast(bpy.types.Armature, body.armature.data).bones
-    up, names = body.up, body.names
-    joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
-    clip = None if body.has_rest_pose else Clip(body.armature)
-    stands = {leg: standing_pose(foot, up, clip) for leg, foot in joints.items()}
-    heights = [pose.translation.dot(up) for foot in stands.values() for pose in foot]
-    floor = floor_below(heights, (), leg_length)
-    soles: list[list[SolePoint]] = []
-    for leg, (foot, *toes) in joints.items():
-        ankle, *rest = stands[leg]
-        heel = _on_floor(ankle.translation, up, floor)
-        if toes:
-            ball = _on_floor(rest[0].translation, up, floor)
-            tip, last, pose = ball + (ball - heel) * TOE_LENGTH, toes[0], rest[0]
-        else:
-            ball = heel + body.front * (FOOT_LENGTH * (ankle.translation - heel).length)
-            tip, last, pose = ball, foot, ankle
-        to_foot = ankle.inverted()
-        soles.append(
-            [
-                (foot.name, to_foot @ heel),
-                (foot.name, to_foot @ ball),
-                (last.name, pose.inverted() @ tip),
-            ]
-        )
-    return soles
+    return [bones[body.names[i]] for i in (shape.end, shape.toe) if i >= 0]
 
 
-def standing_pose(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
-    """Return the matrices of a standing foot's bones, in armature space.
+def _stands(leg: Limb, clip: Clip | None) -> list[Matrix]:
+    """Return the matrices of a standing foot and its toes, in armature space.
 
-    They are at rest, or at the frame of a clip at which its joints are lowest.
+    They are at rest, or at the frame of a clip at which their joints are lowest.
     """
+    foot = _bones(leg)
     if clip is None:
         return [bone.matrix_local for bone in foot]
-    pose = clip.matrices(standing_frames([bone.name for bone in foot], up, clip)[0])
+    pose = clip.matrices(standing_frames([bone.name for bone in foot], leg.body.up, clip)[0])
     return [pose[bone.name] for bone in foot]
 
 

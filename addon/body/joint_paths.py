@@ -30,7 +30,7 @@ class JointPaths:
         self._heads = np.array(heads).reshape(len(poses), len(bones), 3)
 
     def extent(self, names: Collection[str]) -> float:
-        """Return the largest extent along an axis of the heads of bones at rest."""
+        """Return the largest extent of bones' heads at rest, along any axis of the armature."""
         heads = self._rest[[self._index[name] for name in names]]
         return float(np.ptp(heads, axis=0).max()) if len(heads) else 0.0
 
@@ -42,8 +42,8 @@ class JointPaths:
     ) -> Iterator[tuple[bpy.types.Bone, float, Vector]]:
         """Yield the bones whose head is at the end of a limb's last bone.
 
-        Each comes with its distance from there in the clip, as a fraction of the end's motion, and
-        its joint in the last bone's rest space.
+        Each comes with its distance from that end in the clip, as a fraction of the end's motion.
+        The third value is its joint in the last bone's rest space.
 
         Args:
             last: The last bone.

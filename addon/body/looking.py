@@ -26,13 +26,17 @@ from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
 from ..blender.rotation import floats
 from ..blender.session import part
-from .body import Body, LooseEnd, Rig, Row
+from .body import Body, Finders, LooseEnd, Rig, Row
+from .flexion import flexion_of
+from .foot import foot_of
 from .loose import attached, loose_ends
 from .rig import PlainRig
 from .rigify import RigifyRig
 
 KINDS: Final[tuple[Rig, ...]] = (RigifyRig(), PlainRig())
 """The kinds of rigs; the first that has bones in an armature is used."""
+
+FINDERS: Final = Finders(flexion_of, foot_of)
 
 OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""
@@ -46,8 +50,8 @@ def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Bo
     """Recognize the body of an armature, from its rest pose and the object's orientation.
 
     If the rest pose doesn't stand, as in many captures, frames of its animation are examined too.
-    Up is as for `standing_body`. If no pose stands, for example because the body lies down, the
-    axes of `LYING` are tried.
+    The up axis is chosen as in `standing_body`. If no pose stands, for example because the body
+    lies down, the axes of `LYING` are tried.
 
     Args:
         armature: The armature.
@@ -94,9 +98,13 @@ def _remembered(
     look: Callable[[Rig, Clip], Any],
     clip: Clip | None = None,
 ) -> Any:
-    """Return the result of a request for an armature with its current bones and clip.
+    """Return the cached result of a request for an armature with its current bones and clip.
 
-    If the result depends on the armature's clip, ``clip`` is marked as read.
+    Args:
+        armature: The armature.
+        asked: The request.
+        look: Computes the result from the kind of rig and the clip.
+        clip: The caller's clip, which is marked as read if the result depends on it.
     """
     looked = _looked(armature)
     remembered = looked.results.get(asked)
@@ -127,7 +135,8 @@ RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each body, if there are several in an armature.
 
-    There are several if sibling bones each carry a whole body. Their parents belong to neither.
+    There are several if sibling bones each carry a whole body. The parents of these siblings belong
+    to none of the bodies.
     """
     up = _up_axis(armature)
     tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
@@ -208,7 +217,7 @@ def standing_body(armature: bpy.types.Object) -> Body:
 def _looked_at(
     armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
 ) -> Body:
-    """Return a body as `_look` recognizes it; `clip` is the caller's."""
+    """Return a body as `_look` recognizes it, with the caller's `clip`."""
     look = partial(_look, armature, axes, top)
     body: Body = _remembered(armature, (tuple(axes), top), look, clip)
     return body
@@ -217,8 +226,12 @@ def _looked_at(
 def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, clip: Clip) -> Body:
     """Recognize a body; if it lacks hands or feet, include those not parented to its limbs.
 
-    The first possible up axis is preferred. ``top`` is the topmost bone of the body; empty for the
-    only body.
+    Args:
+        armature: The armature.
+        axes: The possible up axes; the first one is preferred.
+        top: The topmost bone of the body; empty for the only body.
+        rig: Its kind of rig.
+        clip: Its clip.
     """
     rows = _below(rig.rows(armature), top) if top else rig.rows(armature)
     look = partial(_recognize, armature, rig)
@@ -252,7 +265,14 @@ def _in_turn(body: Body, ends: dict[str, LooseEnd]) -> list[dict[str, LooseEnd]]
 def _best_looked_at(
     look: Callable[..., Body], axes: Sequence[str], rows: Sequence[Row], clip: Clip
 ) -> Body:
-    """Recognize a body in its rest pose, or in its animation if that shows it better."""
+    """Recognize a body in its rest pose, or in its animation if it is clearer there.
+
+    Args:
+        look: Recognizes the body for an up axis, some bones and optionally a clip.
+        axes: The possible up axes; the first one is preferred.
+        rows: The bones.
+        clip: The clip.
+    """
     standing = look(axes[0], rows)
     if standing.anatomy.sureness >= SURE:
         return standing
@@ -276,7 +296,12 @@ def _recognize(
 ) -> Body:
     """Return the body of an armature for an axis that points up.
 
-    Its animation, if any, is examined where the rest pose isn't enough.
+    Args:
+        armature: The armature.
+        rig: Its kind of rig.
+        up: The up axis, one of `AXES`.
+        rows: The bones.
+        clip: The clip to examine where the rest pose isn't enough; None to ignore it.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back: Any = turn.inverted()
@@ -307,7 +332,7 @@ def _recognize(
     size = max([anatomy.height, *reaches] if is_standing else extents, default=0.0)
     posed = {} if frame is None else cast(Clip, clip).matrices(frame)
     bones = [bone._replace(name=row.name) for bone, row in zip(rest, rows, strict=True)]
-    return Body(armature, rig, bones, anatomy, size, up, turn, frame, posed)
+    return Body(armature, rig, bones, anatomy, size, up, turn, FINDERS, frame, posed)
 
 
 def _below(rows: Sequence[Row], top: str) -> list[Row]:

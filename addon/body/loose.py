@@ -81,7 +81,14 @@ def _may_end(
     children: Mapping[str, Sequence[bpy.types.Bone]],
     size: float,
 ) -> bool:
-    """Return whether a bone may be a limb's last, judging by the bones above and below it."""
+    """Return whether a bone may be the last of a limb whose hand or foot is loose.
+
+    Args:
+        last: The bone.
+        upper: The bone above it.
+        children: The children of each bone, by name.
+        size: The size of the skeleton.
+    """
     if any(child.name in children for child in children.get(last.name, ())):
         return False
     is_small = (last.head_local - upper.head_local).length < SMALL_BONE * size
@@ -94,7 +101,14 @@ def _beside(
     children: Mapping[str, Sequence[bpy.types.Bone]],
     names: Collection[str],
 ) -> list[bpy.types.Bone]:
-    """Return the children of the common parent of two bones, except those that lead to them."""
+    """Return the bones that may be a loose hand or foot: children of any bone above a limb.
+
+    Args:
+        last: The last bone of the limb.
+        upper: The bone above it.
+        children: The children of each bone, by name.
+        names: The candidates.
+    """
     above = ["", *(bone.name for bone in upper.parent_recursive)]
     line = {last, upper, *upper.parent_recursive}
     return [

@@ -32,14 +32,16 @@ class PlainRig:
         ]
 
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
-        """Return a limb, whose hand or foot may be loose."""
+        """Return a limb, whose hand or foot may be loose; never None."""
         hand = body.names[limb.end] if limb.end >= 0 else ""
-        loose, bones = body.loose.get(hand), tuple(body.names[i] for i in limb.bones)
-        return Limb(bones, "" if loose else hand, limb.kind, loose=loose)
+        loose, names = body.loose.get(hand), body.names
+        bones, twists = (tuple([names[i] for i in part]) for part in (limb.bones, limb.twists))
+        hand = "" if loose else hand
+        return Limb(body, bones, hand, limb.kind, loose=loose, twists=twists, shape=limb)
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
         """Return the hand or foot, or else the last bone, and the number of bending bones."""
-        return limb.end, len(limb.bones)
+        return limb.end.bone, len(limb.bones)
 
     def meant(self, body: Body, bone: str) -> str:
         """Return the bone itself, if it belongs to the body."""

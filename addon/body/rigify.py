@@ -68,10 +68,13 @@ class RigifyRig:
             return None
         hand = fk_joint(armature, end) if end else ""
         bones = tuple(line[line.index(first) :])
-        return Limb(bones, hand, limb.kind, fk_switch(armature, first))
+        return Limb(body, bones, hand, limb.kind, fk_switch(armature, first), shape=limb)
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
-        """Return the end, or else the last control's carrier, and the number of bending bones."""
+        """Return the bone that ends a limb, and the number of bending bones.
+
+        This is the hand or foot, or else the carrier of the last control.
+        """
         end = limb.hand or fk_joint(armature, limb.bones[-1])
         return end, limb.bones.index(end) if end in limb.bones else len(limb.bones)
 
@@ -192,7 +195,7 @@ def own_control(armature: bpy.types.Object, name: str) -> str:
 def fk_joint(armature: bpy.types.Object, control: str) -> str:
     """Return the bone that carries an FK control at its joint, or the control itself.
 
-    The control may have its own pose on top.
+    The control's own pose comes on top of that bone's.
     """
     above = pose_bones(armature)[control].parent
     return above.name if above is not None and above.name == MECHANISM + control else control

@@ -17,8 +17,8 @@ from .looking import body_of
 def root_above(armature: bpy.types.Object, bone: str) -> str:
     """Return the root of the character that a bone belongs to, above the bone.
 
-    Controls are parented to it, so they follow the character but not its hips. It is the topmost
-    bone. If that belongs to the body or a chain, the character has no root.
+    Controls are parented to it, so they follow the character but not its hips. The root is the
+    topmost bone. If that bone belongs to the body or a chain, the character has no root.
 
     Args:
         armature: The armature.
@@ -35,7 +35,7 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
     body = body_of(armature, bone)
     hips = body.anatomy.hips
     if hips >= 0 and _topmost(armature, carriers, rig.index[body.names[hips]]) == top:
-        legs = [limb.bones[0] for _, limb in body.limbs if limb.kind == "LEG"]
+        legs = [leg.bones[0] for leg in body.legs]
         is_root = len(body.carriers_of(legs)) > 1
     else:
         is_root = _is_beside(rig, top, rig.index[bone])
@@ -77,7 +77,7 @@ def trunk_of(body: Body) -> set[str]:
 def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:
     """Return whether the topmost bone above a chain isn't part of a skeleton.
 
-    It then deforms nothing, or the skeleton branches only below it.
+    Such a bone deforms nothing, or the skeleton branches only below it.
     """
     count = len(rig.names)
     deforming = {i for i in range(count) if rig.rest(i).use_deform} or {*range(count)}

@@ -79,10 +79,16 @@ def _is_driven_over_time(
 def _ends(
     scene: bpy.types.Scene, ob: bpy.types.Object, bones: set[str], concerns: Concerns
 ) -> Iterator[float]:
-    """Yield the relevant frames of keys, and ends of strips, for bones or (``""``) an object.
+    """Yield the relevant frames of an object's animation: those of keys, and the ends of strips.
 
     If an F-curve extends beyond its keys, for example by repeating, the scene's start and end are
     yielded as well.
+
+    Args:
+        scene: The scene.
+        ob: The object.
+        bones: The names of the bones that count; an empty name stands for the object itself.
+        concerns: Which F-curves are relevant.
     """
 
     def counts(curve: bpy.types.FCurve) -> bool:

@@ -16,8 +16,8 @@ from ..blender.errors import listed
 from ..blender.messages import msg
 from ..blender.refusals import joints_problem
 from ..blender.skeleton import vector
+from ..body.body import Joint
 from ..body.chains import named_chain
-from ..body.flexion import Flexion
 from ..plan.registry import kind_of
 from ..settings.joint_limits import has_native_limits
 from ..settings.joints import FabrikJoint
@@ -31,7 +31,7 @@ ONE_WAY = 0.1
 
 
 def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
-    """Return the settings of a hinge, which name the bone's X or Z axis if it is the hinge axis.
+    """Return the settings of a hinge; the bone's X or Z axis is stored by its name.
 
     Args:
         axis: The unit vector of the axis, in the bone's rest space.
@@ -200,7 +200,7 @@ def needs_bend(joint: FabrikJoint) -> bool:
     return joint.limit_type == "HINGE"
 
 
-def turned_to(joint: FabrikJoint, bend: Flexion, is_across: bool = False) -> dict[str, Any]:
+def turned_to(joint: FabrikJoint, bend: Joint, is_across: bool = False) -> dict[str, Any]:
     """Return a joint limit's settings, converted from flexion about X to another axis of flexion.
 
     A hinge that bends one way is measured from the straight limb, others from the rest pose.
@@ -223,5 +223,5 @@ def turned_to(joint: FabrikJoint, bend: Flexion, is_across: bool = False) -> dic
     low, high = joint.hinge_min, joint.hinge_max
     if is_across:
         return hinge_values(Matrix.Rotation(roll, 3, "Y") @ Vector((0.0, 0.0, 1.0)), low, high)
-    rest_angle = bend.angle if -low <= ONE_WAY * high else 0.0
+    rest_angle = bend.fold if -low <= ONE_WAY * high else 0.0
     return hinge_values(bend.axis, low - rest_angle, high - rest_angle)

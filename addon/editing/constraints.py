@@ -105,8 +105,9 @@ def add(
 def remove(armature: bpy.types.Object, *indices: int) -> None:
     """Remove constraints with their animation, and update the paths of later ones.
 
-    It also removes limits that were added to their joints. Changed limits stay. So do those of
-    bones posed by another constraint: the pose, and so the matching limit, may have changed since.
+    Limits that were added to their joints are removed, too. Changed limits stay. So do limits of
+    bones that another constraint poses, because their pose, and the matching limit, may have
+    changed since.
 
     Raises:
         ProblemError: If a library override inherits one; the others may have been removed.
@@ -161,7 +162,8 @@ def _close_gaps(
         collection: The name of the list.
         active: The name of the property with the list's active index; empty if there is none.
         count: The previous number of items.
-        new_indices: The removed indices, as keys; new indices of the others are added.
+        new_indices: A dictionary with the removed indices as keys; the new indices of the others
+            are added here.
     """
     if not new_indices:
         return
@@ -306,7 +308,7 @@ def is_on(chain: ChainPlan) -> bool:
 
 
 def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
-    """Return the indices of the constraints that pose any of the bones, or end at any."""
+    """Return the indices of the constraints that pose any of the bones, or end at any of them."""
     return sorted(
         chain.item
         for chain in chains_in(armature)

@@ -227,7 +227,14 @@ def use_bones(
 def _parent_of(
     armature: bpy.types.Object, item: Any, parent: Parent, moving: Collection[str]
 ) -> str:
-    """Return the bone that a constraint's controls are parented to; empty if there is none."""
+    """Return the bone that a constraint's controls are parented to; empty if there is none.
+
+    Args:
+        armature: The armature.
+        item: The constraint.
+        parent: The choice of their parent.
+        moving: Further bones that move the chain.
+    """
     tip = pose_bones(armature)[item.bone]
     chain = named_chain(item, tip)
     first = next(iter(chain.bones), tip.name)

@@ -20,8 +20,8 @@ OF_THE_LIMB = {"solver", "chain_count", "swing", "use_rotation"}
 class FabrikDefaults(bpy.types.PropertyGroup):
     """Settings of new constraints: the constraint settings that presets contain, and the overlay.
 
-    They are defined like those of a constraint. Preferences can't contain the constraints' own
-    property group, because it has pointers.
+    These settings are defined like those of a constraint. Preferences can't contain the
+    constraints' own property group, because it has pointers.
     """
 
 

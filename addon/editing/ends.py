@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import bpy
@@ -26,7 +27,7 @@ SIZE: Final = 0.1
 def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
     """Return limbs, with a bone added at the joint of each loose hand or foot.
 
-    A limb needs no such bone if its last bone, or a child of that, ends at the joint.
+    A limb needs no such bone if its last bone, or a child of that bone, ends at the joint.
 
     Raises:
         ProblemError: If bones can't be added. Nothing is changed.
@@ -43,7 +44,7 @@ def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
     tips = {i: limb.loose.tip for i, limb in enumerate(limbs) if limb.loose}
     if joints:
         tips.update(_added(armature, limbs, joints))
-    return [limb._replace(hand=tips.get(i) or limb.hand) for i, limb in enumerate(limbs)]
+    return [replace(limb, hand=tips.get(i) or limb.hand) for i, limb in enumerate(limbs)]
 
 
 def _added(
@@ -54,7 +55,7 @@ def _added(
     Raises:
         ProblemError: If bones can't be added.
     """
-    names = {i: limbs[i].end for i in joints}
+    names = {i: limbs[i].end.bone for i in joints}
     if uneditable_problem(armature):
         raise ProblemError(
             "“{bone}” isn't parented to its limb, and “{armature}” is linked: add IK in the "
@@ -91,9 +92,9 @@ def add_reaching(armature: bpy.types.Object, limb: Limb) -> FabrikConstraint | N
         return None
     count = len(limb.bones)
     solver = exact_for("FABRIK", count)
-    item = editing.add(armature, limb.tip(True), armature, limb.end, count, solver)
+    item = editing.add(armature, limb.tip(True), armature, limb.end.bone, count, solver)
     item.use_tail, item.swing = not limb.hand, 1.0
-    item.name = free_name(armature, common_name(limb.end))
+    item.name = free_name(armature, common_name(limb.end.bone))
     return item
 
 
@@ -101,7 +102,7 @@ def reaching(armature: bpy.types.Object, limb: Limb) -> str:
     """Return the constraint that reaches for a limb's loose end; empty for any other limb."""
     items = settings(armature).constraints if limb.loose is not None else ()
     ends = {item.subtarget: item.name for item in items if item.target == armature}
-    return ends.get(limb.end, "")
+    return ends.get(limb.end.bone, "")
 
 
 def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> None:
@@ -110,7 +111,7 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
     Raises:
         ProblemError: If there are any; the message names them.
     """
-    feet = [limb.end for limb in limbs if limb.loose and not reaching(armature, limb)]
+    feet = [limb.end.bone for limb in limbs if limb.end.is_loose and not reaching(armature, limb)]
     if feet:
         raise ProblemError(
             "Feet that aren't parented to their legs would be left behind: {feet}. Use Set Up "

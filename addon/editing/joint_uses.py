@@ -14,7 +14,8 @@ from ..blender.access import pose_bones
 from ..blender.moving import place_of
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..body.chains import named_chain
-from ..body.flexion import Uses, store_found
+from ..body.flexion import USES, Uses, store_found
+from ..body.looking import body_of
 from ..plan.chain_plan import ChainPlan
 from ..plan.planner import bodies_in, chains_in
 from ..plan.registry import kind_of
@@ -38,9 +39,9 @@ def uses_of(armature: bpy.types.Object, but: int = -1) -> Uses:
 def store_flexion(armature: bpy.types.Object, item: FabrikConstraint) -> None:
     """Store how the joints of a new chain flex, if the plan can't detect it from the rest pose."""
     if kind_of(item.solver).reaches:
-        bones = named_chain(item, pose_bones(armature)[item.bone]).bones[1:]
-        items = settings(armature).constraints
-        store_found(armature, bones, uses_of(armature, items.find(item.name)))
+        bones = named_chain(item, pose_bones(armature)[item.bone]).bones
+        uses = uses_of(armature, settings(armature).constraints.find(item.name))
+        store_found(body_of(armature, bones[-1]), bones[1:], uses)
 
 
 def _pole_axis(rig: Skeleton, bone: int) -> Vector | None:
@@ -53,7 +54,10 @@ def _pole_axis(rig: Skeleton, bone: int) -> Vector | None:
 
 
 def _toward_pole(chain: ChainPlan) -> Vector | None:
-    """Return the axis about which a chain bends toward its pole, in armature space, as posed."""
+    """Return the axis about which a chain bends toward its pole; None if unclear.
+
+    It is in posed armature space.
+    """
     armature = chain.rig.object
     depsgraph = bpy.context.evaluated_depsgraph_get()
     evaluated = armature.evaluated_get(depsgraph)
@@ -76,3 +80,6 @@ def _at_rest(rig: Skeleton, bone: int, direction: Vector) -> Vector:
     above = bones[bone].parent.matrix.to_3x3().inverted_safe()
     parent, rest = (rig.rest(i).matrix_local.to_3x3() for i in (rig.parents[bone], bone))
     return rest.transposed() @ (parent @ (above @ direction))
+
+
+register, unregister = partial(USES.append, uses_of), partial(USES.remove, uses_of)

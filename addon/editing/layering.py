@@ -53,7 +53,7 @@ def refuse_unlayered(ob: bpy.types.Object) -> None:
 def add_layer(ob: bpy.types.Object) -> None:
     """Push an object's action down, and add an empty offset layer above it to key into.
 
-    `refuse_unlayered` has accepted the object, and it has an action.
+    The object must have an action, and `refuse_unlayered` must have accepted it.
     """
     data: Any = ob.animation_data
     action, slot = data.action, getattr(data, "action_slot_handle", 0)
@@ -77,8 +77,8 @@ def add_layer(ob: bpy.types.Object) -> None:
 def _extent(ob: bpy.types.Object) -> tuple[int, int]:
     """Return the range of the strip that plays an object's action unchanged.
 
-    A strip holds its end values, so it has to include any change outside the keys. It starts at
-    frame 0 if it can: Blender subtracts and adds its start, which rounds fractions of frames.
+    A strip holds its end values, so it has to include any change outside the keys. The range starts
+    at frame 0 if possible: Blender subtracts and adds its start, which rounds fractions of frames.
     """
     curves = animation.all_active_curves(ob)
     scene = cast(bpy.types.Scene, bpy.context.scene)
@@ -89,7 +89,16 @@ def _extent(ob: bpy.types.Object) -> tuple[int, int]:
 
 
 def _new_strip(data: Any, action: Any, slot: int, name: str, first: int, last: int) -> Any:
-    """Add a strip in a new track on top, which plays frames of an action at the same frames."""
+    """Add a strip in a new track on top, which plays frames of an action at the same frames.
+
+    Args:
+        data: The animation data.
+        action: The action.
+        slot: The handle of its slot; 0 without a slot.
+        name: The name of the track and the strip.
+        first: The first frame.
+        last: The last frame.
+    """
     track = data.nla_tracks.new()
     track.name = name
     strip = track.strips.new(name, first, action)
@@ -128,7 +137,7 @@ def turn_on(ob: bpy.types.Object, layer: OffsetLayer) -> None:
 
 
 def turn_off(ob: bpy.types.Object, layer: OffsetLayer) -> None:
-    """Make the action below the layer the active one again, and mute the layer."""
+    """Make the action below the layer active again, and mute the layer."""
     data: Any = ob.animation_data
     action, slot = layer.base.action, getattr(layer.base, "action_slot_handle", 0)
     data.use_tweak_mode = False
@@ -235,7 +244,15 @@ def _frames(curves: Sequence[Any], scene: bpy.types.Scene) -> list[float]:
 def _replace(
     curve: Any, frames: Sequence[float], column: Sequence[float], start: int, end: int
 ) -> None:
-    """Replace a part of an F-curve, without changing it before and after."""
+    """Replace a part of an F-curve, without changing it before and after.
+
+    Args:
+        curve: The F-curve.
+        frames: All its frames.
+        column: The new value at each.
+        start: The index of the first frame to replace.
+        end: The index after the last.
+    """
     if not curve.is_empty:
         if start > 0:
             pin(curve, frames[start], column[start])

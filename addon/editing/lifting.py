@@ -42,7 +42,7 @@ def lift_to_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec:
         return ORIGIN
     lifts, above = solved.poses[chain.rig.uid].lifts, chain.rig.chain_up(chain.bones[0])
     target = place_of(depsgraph, chain.target)[1]
-    return sum_of([lifts[bone].of(target) for bone in above if bone in lifts])
+    return sum_of([lifts[bone].moved(target) for bone in above if bone in lifts])
 
 
 def _named(point: Point) -> tuple[bpy.types.Object, str]:

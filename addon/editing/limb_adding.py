@@ -12,7 +12,6 @@ import bpy
 from mathutils import Matrix, Vector
 
 from fabrik_solver import exact_for
-from fabrik_solver.motion.anatomy import is_segment
 
 from ..blender import animation
 from ..blender.access import pose_bones
@@ -20,10 +19,10 @@ from ..blender.curves import split_bone_path
 from ..blender.errors import ProblemError
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
-from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
+from ..blender.skeleton import upright, vector
 from ..body.body import Limb
-from ..body.chains import common_name, end_of
-from ..body.flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
+from ..body.chains import common_name
+from ..body.flexion import flip, restore_flexions, stored_flexions
 from ..body.helpers import is_seen
 from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
@@ -32,7 +31,6 @@ from .control_parents import ROOT, Parent
 from .controls import foot_controls, refuse_uneditable, remove_bones, use_bones
 from .ends import add_reaching, added_bone, reaching, with_ends
 from .girth import beside_mesh
-from .joint_uses import uses_of
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
@@ -129,7 +127,7 @@ def _add_limbs(
     flexions = stored_flexions(armature, [name for limb in limbs for name in limb.bones])
     try:
         if options.flip:
-            flip(armature, [name for limb in limbs for name in limb.bones[1:]], uses_of(armature))
+            flip(armature, [joint for limb in limbs for joint in limb.joints[1:]])
         jointed = with_ends(armature, limbs)
         ends += filter(None, map(added_bone, jointed))
         notes = _build(armature, jointed, options, old_pose, hinged)
@@ -351,7 +349,7 @@ def _differs(armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix]
 
 
 def _remove_from(armature: bpy.types.Object, start: int) -> None:
-    """Remove the constraints from an index on, with the Empties that were added for them."""
+    """Remove the constraints from an index onward, with the Empties that were added for them."""
     items = settings(armature).constraints
     for index in reversed(range(start, len(items))):
         ends = _new_ends(armature, [index])
@@ -409,44 +407,15 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     Returns:
         The names of the limited bones, for `restore_limits`.
     """
-    rig = skeleton_of(armature)
-    bones = [rig.index[name] for name in limb.bones]
-    heads: list[Any] = [rig.rest(i).head_local for i in bones]
-    hand = rig.index.get(limb.hand, -1)
-    heads.append(rig.rest(hand).head_local if hand >= 0 else Vector(end_of(rig, bones[-1])))
     keyed = {split_bone_path(path)[0] for path, _ in animation.animated(armature).keyed}
-    segments = {
-        k
-        for k in range(1, len(bones))
-        if is_segment(limb.bones[k - 1 : k + 1], [vector(head) for head in heads[k - 1 : k + 2]])
-    }
-    if len(bones) - len(segments) < 2:
-        segments = set()  # Its two bones may share a name.
     added: list[str] = []
-    uses = uses_of(armature)
-    for k in range(1, len(bones)):
-        name = limb.bones[k]
-        joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
-        if joint.limit_type != "NONE" or name in keyed:
+    for joint in limb.joints[1:]:
+        limit: Any = cast(Any, pose_bones(armature)[joint.bone]).fabrik_joint
+        if limit.limit_type != "NONE" or joint.bone in keyed or not joint.source:
             continue
-        max_bend = 0.0 if k in segments else pi  # Less could make reachable targets unreachable.
-        bend = (
-            _twist(rig, bones[k], heads[k + 1])
-            if k in segments
-            else flexion_of(armature, name, uses, heads[k + 1])
-        )
-        if bend is None:
-            continue
+        # Less could make reachable targets unreachable.
+        max_bend = 0.0 if joint.source == "TWIST" else pi
         # Keep a rest pose that is bent slightly backward in range.
-        add_hinge(joint, bend.axis, min(0.0, -bend.angle), max_bend - bend.angle)
-        added.append(name)
+        add_hinge(limit, joint.axis, min(0.0, -joint.fold), max_bend - joint.fold)
+        added.append(joint.bone)
     return added
-
-
-def _twist(rig: Skeleton, bone: int, end: Vector) -> Flexion | None:
-    """Return the axis along a bone; None if the bone has no length."""
-    rest = rig.rest(bone)
-    axis = end - rest.head_local
-    if axis.length == 0.0:
-        return None
-    return Flexion(rest.matrix_local.to_3x3().transposed() @ axis.normalized(), 0.0, "REST")

@@ -80,7 +80,8 @@ def take(item: FabrikConstraint) -> None:
 def take_if_new(item: FabrikConstraint) -> None:
     """Set the offset of a constraint whose tip or target has been assigned.
 
-    This only applies if it hasn't posed its chain yet, and the user hasn't set an offset.
+    This only applies if the constraint hasn't posed its chain yet, and the user hasn't set an
+    offset.
     """
     if not item.use_offset or item.state in SOLVED:
         return

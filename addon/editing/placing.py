@@ -79,7 +79,7 @@ def pole_world(chain_input: ChainInput, posture: Posture, world: Frame) -> tuple
 def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
     """Return the direction in which a solved chain bends, or will bend if straight.
 
-    It is shorter the less clear it is.
+    The less clear the direction, the shorter the vector.
 
     Args:
         chain: The chain in its FK pose.
@@ -88,7 +88,7 @@ def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
     """
     bend, side, _ = chain.bending()
     turn = swing_turn(chain.axis, unit(bend) or side, axis, 1.0)
-    if not chain.is_known and Chain(tuple(joints)).aside < STRAIGHT:
+    if not chain.is_known and Chain(tuple(joints)).deviation < STRAIGHT:
         return rotate(turn, bend if unit(bend) else side)
     return chain.bend_of_moved(chain.moved_to(joints), axis, turn)[0]
 
@@ -117,7 +117,15 @@ def new_empty(
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty as a control of an armature to its collection, at a world location."""
+    """Add an Empty as a control of an armature, in the armature's collection.
+
+    Args:
+        armature: The armature.
+        name: The name of the Empty.
+        location_world: Its location in world space.
+        size: Its size.
+        display: How it is displayed.
+    """
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)

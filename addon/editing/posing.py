@@ -59,15 +59,18 @@ class PosedRotation:
 
     @property
     def _is_locked_by_number(self) -> bool:
-        """Whether the locks apply to the four elements of the channel (the default)."""
+        """Whether the locks apply to the four components of the channel (the default)."""
         return self._mode <= 0 and self._bone.lock_rotations_4d
 
     def limited(self, limit: Limit | None) -> Limit | None:
-        """Return the joint limit combined with the locks. A limit replaces partial locks."""
+        """Return the joint limit combined with the locks; None if neither restricts the joint.
+
+        A limit replaces partial locks.
+        """
         return limited(limit, self.locks, self.turn)
 
     def write(self, turn: Quat) -> None:
-        """Set the rotation, keeping locked elements."""
+        """Set the rotation, keeping locked components."""
         setattr(self._bone, self.channel, self._values(turn))
 
     def restore(self) -> None:
@@ -91,7 +94,9 @@ class PosedRotation:
 
 
 def limited(limit: Limit | None, locks: Sequence[int], turn: Quat) -> Limit | None:
-    """Return a joint limit combined with locks. A limit replaces partial locks.
+    """Return a joint limit combined with locks; None if neither restricts the joint.
+
+    A limit replaces partial locks.
 
     Args:
         limit: The limit without locks.
@@ -114,7 +119,7 @@ def fixed(turn: Quat) -> Limit:
 def _with_locked(
     quaternion: list[float], start: Sequence[float], locks: Sequence[int]
 ) -> list[float]:
-    """Return a quaternion with locked elements and the norm of ``start``."""
+    """Return a quaternion with locked components and the norm of ``start``."""
     locked = [i + 1 for i in locks]
     free = [i for i in range(4) if i not in locked]
     free_sq = sum(number * number for number in start) - sum(start[i] * start[i] for i in locked)

@@ -79,7 +79,7 @@ def limbs_to_fk(
             is changed.
     """
     if limbs is None:
-        limbs = [limb for _, limb in body_of(armature).limbs]
+        limbs = [limb for limb in body_of(armature).limbs]
     limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
     if not limbs:
         return []
@@ -142,7 +142,7 @@ def restore_unposed(armature: bpy.types.Object) -> None:
     if not fabrik.switches:
         return
     posed = {item.bone for item in fabrik.constraints}
-    limbs = [limb for _, limb in body_of(armature).limbs]
+    limbs = [limb for limb in body_of(armature).limbs]
     used = {limb.switch for limb in limbs if not posed.isdisjoint((*limb.bones, limb.hand))}
     states = states_in(fabrik.switches)
     for state in states:
@@ -240,12 +240,12 @@ def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> dic
 def snap_ik_controls(armature: bpy.types.Object) -> None:
     """Move a rig's own controls for IK so that limbs now in FK keep their pose in IK.
 
-    Each moves with its original bone as in the rest pose. Then it moves by the remaining error of
-    that bone in IK, because a knee's control turns about one axis only, and some controls carry
-    others.
+    Each control first moves with its original bone, as in the rest pose. It then moves by the
+    remaining error of that bone in IK. This is needed because a knee's control turns about one axis
+    only, and some controls carry others.
     """
     bones: Any = pose_bones(armature)
-    limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
+    limbs = [limb for limb in body_of(armature).limbs if limb.switch]
     limbs = [limb for limb in limbs if float(bones[limb.switch][SWITCH]) == 1.0]
     if moved := _free_ik_controls(armature, limbs):
         wanted = _shown(armature, {name: name for name in moved.values()})
@@ -329,7 +329,16 @@ def _animated_frames(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[
 def _switch(
     armature: bpy.types.Object, limbs: Sequence[Limb], frames: Sequence[float]
 ) -> list[SwitchState]:
-    """Switch limbs to FK, and key their FK controls at frames so that their motion is kept."""
+    """Switch limbs to FK, and key their FK controls so that their motion is kept.
+
+    Args:
+        armature: The armature.
+        limbs: The limbs.
+        frames: The frames of the keys; empty to keep only the displayed pose.
+
+    Returns:
+        The states of the limbs before.
+    """
     controls = [_controls(armature, limb) for limb in limbs]
     states = [_state(armature, limb, names) for limb, names in zip(limbs, controls, strict=True)]
     switches = [limb.switch for limb in limbs]

@@ -330,7 +330,7 @@ def _give_drivers_back(ob: bpy.types.Object, keeper: bpy.types.Object | None) ->
 
 
 def _taken(owner: Any, names: Sequence[str]) -> State:
-    """Return the values of properties."""
+    """Return the values of those properties that an owner has."""
     values = {name: getattr(owner, name) for name in names if hasattr(owner, name)}
     # Bones are many, and few of their values need a call.
     return {

@@ -71,7 +71,7 @@ def _is_ours(ob: bpy.types.Object, bone: str) -> bool:
 
 
 def remove_unused(controls: Iterable[Control]) -> None:
-    """Remove the controls that only each other use, with their animation.
+    """Remove the controls that nothing uses except one another, with their animation.
 
     Controls that can't be removed are kept: linked ones, and bones of armature data with several
     users. So are bones of armatures that can't be shown, or aren't in the view layer.

@@ -49,7 +49,13 @@ def used_controls(controls: Collection[Control]) -> set[Control]:
 
 
 def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str]) -> bool:
-    """Return whether a skin or other bones of its armature need a bone."""
+    """Return whether a bone's own armature needs it, for a skin or for other bones.
+
+    Args:
+        holder: The armature.
+        name: The bone.
+        among: Bones whose use of it doesn't count.
+    """
     bones: Any = holder.data.bones  # type: ignore[union-attr]
     if bones[name].use_deform or any(child.name not in among for child in bones[name].children):
         return True
@@ -62,7 +68,13 @@ def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str])
 
 
 def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return the bones of an armature that a data-block refers to, outside the bones' own data."""
+    """Return the bones of an armature that a data-block refers to, outside the bones' own data.
+
+    Args:
+        user: The data-block.
+        holder: The armature.
+        names: The bones to look for.
+    """
     bones = set(_driving(user, holder, names))
     if not isinstance(user, bpy.types.Object):
         return bones | (_texts(user, names) if user == holder.data else set())

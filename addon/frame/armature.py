@@ -1,7 +1,7 @@
 """An armature's FK pose and settings, read from evaluated data or from F-curves.
 
-The FK pose is what the animator posed, keyed or drove. Except while Blender evaluates, the channels
-hold it.
+The FK pose is what the animator posed, keyed or drove. The channels hold it, except while Blender
+evaluates.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Varying(NamedTuple):
     """Which of the values read from an armature are animated.
 
     Attributes:
-        has_pose: Whether the FK pose or rotation modes are.
-        has_channels: Whether other locations, scales or joints to read are.
+        has_pose: Whether the FK pose or rotation modes are animated.
+        has_channels: Whether other locations, scales or joints to read are animated.
         settings: The settings that are animated on any constraint.
         bones: For each bone, the paths of animated properties, relative to the bone.
     """
@@ -142,11 +142,6 @@ class Varying(NamedTuple):
     has_channels: bool
     settings: Sequence[str]
     bones: Mapping[int, Sequence[str]]
-
-    @property
-    def is_any(self) -> bool:
-        """Whether any value read at each update is animated."""
-        return self.has_pose or self.has_channels or bool(self.settings)
 
 
 class FkReader:
@@ -258,7 +253,7 @@ class FkReader:
             channels: The channels with the FK pose of the bones that chains pose.
             is_touched: Whether settings, locations, scales or joints may have changed. A changed FK
                 rotation is always noticed.
-            has_settings: The same for only the settings; None to use `is_touched`.
+            has_settings: Whether settings may have changed; None uses `is_touched`.
             names: The settings that may have changed; None for all.
         """
         has_new_settings = False
@@ -325,9 +320,9 @@ class FkReader:
         """Read everything again at the next reading."""
         self.last, self._columns = None, []
 
-    def has_pose_of(self, channels: PoseChannels) -> bool:
-        """Return whether channels hold the FK pose of the last reading."""
-        return [channels.of(group) for group in self._groups] == self._last_values
+    def has_pose_of(self, values: Sequence[bytes]) -> bool:
+        """Return whether channels, by group, hold the FK pose of the last reading."""
+        return values == self._last_values
 
     def has_settings_of(self, evaluated: Evaluated) -> bool:
         """Return whether an evaluated armature still has the settings of the last reading."""

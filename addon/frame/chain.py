@@ -65,8 +65,8 @@ class FkState(NamedTuple):
     """All inputs of a chain's FK pose besides its parent, compared bit for bit.
 
     Attributes:
-        channels: `FkPose.bits_of` its bones and its tip bone.
-        beneath: `SolvedPose.beneath` of its bones, for a layer.
+        channels: The result of `FkPose.bits_of` for its bones and its tip bone.
+        beneath: The result of `SolvedPose.beneath` for its bones, for a layer.
         joints: The native IK settings of the bones that use them as joint limits.
         bias: The constraint's Bias.
     """
@@ -354,7 +354,7 @@ class ChainUnit(Unit):
     def has_length(self, inputs: SolveInput) -> bool:
         """Return whether the chain is known to have a length, without reading its bones.
 
-        That holds if it had one when last read and only its parent has moved since.
+        It is known if the chain had a length when last read, and only its parent has moved since.
         """
         last, parent = self._given, inputs.parent
         if last is None or last.parent == parent:
@@ -441,7 +441,7 @@ class MovedChain(ChainUnit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return the chain's report after a layer has posed some of its bones, or bones above."""
+        """Return the chain's report after a layer has posed some of its bones or their parents."""
         plan, measure, last = self.plan, self._motion.measure, self.last
         if self._motion.places_tip or measure is None or last is None:
             return super().beneath(scene, reports, layer)
@@ -516,7 +516,15 @@ def moved_report(
 
 
 def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: str) -> Report:
-    """Return a report with the measurements after a layer, and a note that names the layer."""
+    """Return a report with the measurements after a layer.
+
+    Args:
+        report: The report without the layer.
+        inputs: The inputs of the chain.
+        error: The distance from tip to target, in world space.
+        is_on: Whether the tip is on its target.
+        note: The message that names the layer, if it moved the tip off its target.
+    """
     report = report._replace(error=round(error, 6))
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
         return report
@@ -534,7 +542,7 @@ def moved_note(layer: Unit) -> str:
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-    """Return a chain's goal, if a goal source decides it and not just the target.
+    """Return a chain's goal: from its goal source if it has one, otherwise from its target.
 
     Args:
         scene: The scene.

@@ -17,7 +17,7 @@ from ..blender.access import pose_bones
 from ..blender.curves import Sampler, mute_copy
 from ..blender.rotation import PatchedRows, floats
 from ..plan.chain_plan import GoalSource
-from ..plan.plan import Plan
+from ..plan.plan import Lookahead, Plan
 from ..plan.results import SolveResult
 from .armature import Evaluated, Unevaluated
 from .read import ChannelSnapshot
@@ -73,6 +73,8 @@ class Early:
         written: The armatures written ahead.
         driving: For each armature, the values of the properties that drove its settings when the
             channels last got them (see `Lookahead`).
+        followed: The lookahead and depsgraph of which these values were read last; None if they
+            had changed, or Blender has copied, or will copy, an armature since then.
         differing: For each depsgraph, the armatures that have another pose in it than in the
             original data.
     """
@@ -84,6 +86,7 @@ class Early:
         self.seen: dict[GoalSource, object] = {}
         self.written: set[int] = set()
         self.driving: dict[int, list[object]] = {}
+        self.followed: tuple[Lookahead, bpy.types.Depsgraph] | None = None
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
     def forget(self) -> None:
@@ -177,7 +180,10 @@ def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice
     unknown = plan.rigs.keys() - lookahead.known
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
-    rigs = lookahead.affected(coming.tagged, coming.frame is not None)
+    rigs: set[int] = set(lookahead.worth) if coming.frame is not None else set()
+    rigs = rigs.union(
+        *[lookahead.sources[name] for name in lookahead.sources.keys() & coming.tagged]
+    )
     if coming.is_undone:
         rigs = _replaced(runs)
     if not rigs:
@@ -264,7 +270,7 @@ def _cached_pose(
 ) -> SolvedPose | None:
     """Return the pose from the cached results of a frame; None if any is missing."""
     plan, reader = runs.plan, runs.readers[uid]
-    fk, varying = reader.last, runs.played.varying.get(uid)
+    fk, varying = reader.last, runs.played.rigs[uid].varying
     if fk is None or not fk.groups or None in results:
         return None
     curves = plan.lookahead.replaced.get(uid)
@@ -285,7 +291,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> None:
+def write_early(runs: Runs, early: Early, uid: int, is_new: bool | None, coming: Coming) -> None:
     """Write those composed values of an armature that its animation won't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -293,6 +299,7 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> No
 
     Args:
         runs: The session's runs.
+        early: Notes that Blender will copy the armature, if it will.
         uid: The armature.
         is_new: Whether the values differ from those composed before; None if none were composed
             for this evaluation.
@@ -313,6 +320,8 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> No
     else:
         fk = None if muted is None else reader.last
         to_copy = written.write_ahead(writer, (), curves, muted, fk, copy)
+    if to_copy:
+        early.followed = None
     # A new depsgraph copies everything. The next undo reads tagged data again.
     if to_copy and is_new and coming.graphs is not None:
         writer.rig.object.update_tag(refresh={"OBJECT"})

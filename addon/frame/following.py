@@ -60,7 +60,7 @@ class Follower(NamedTuple):
 
     Attributes:
         steps: Its constraints, in order.
-        is_shown: Whether they act on the pose that Blender shows instead of its channels.
+        is_shown: Whether they act on the pose that Blender shows, instead of the bone's channels.
         local: Its local channels; None if they weren't read, or don't matter.
     """
 

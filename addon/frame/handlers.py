@@ -169,7 +169,15 @@ def _coming(
     is_frame_change: bool,
     kinds: Set[str],
 ) -> Coming:
-    """Return the evaluation that Blender is about to do."""
+    """Return the evaluation that Blender is about to do.
+
+    Args:
+        events: The state of the handlers.
+        scene: The scene.
+        graphs: The depsgraphs of its view layers.
+        is_frame_change: Whether the frame changes.
+        kinds: The types of tagged data-blocks (see `_kinds_in`).
+    """
     runs = events.runs
     plan = runs.follow()
     may_be_rebuilt = "SCENE" in kinds
@@ -363,11 +371,11 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     if has_foreign_animation and is_frame_change:
         flush_switched(runs, depsgraph)
     plan = plan_of.plan
-    driven = follow_drivers(plan_of, events.early, depsgraph)
+    driven = follow_drivers(plan_of, events.early, depsgraph, is_played)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes(edited)
     if plan_of.plan is not plan:
-        driven = follow_drivers(plan_of, events.early, depsgraph)
+        driven = follow_drivers(plan_of, events.early, depsgraph, is_played)
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()

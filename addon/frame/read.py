@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import dist
 from typing import Any, TypeVar, cast
@@ -48,15 +49,28 @@ ROUNDED = 10.0 * PRECISION
 """The same for bones with constraints, because some of these amplify rounding."""
 
 
+class PlayedRig:
+    """Values of an armature cached during playback.
+
+    Attributes:
+        varying: Which of its values are animated; None before the first reading.
+        followers: Its bones that follow something solved; None before they are asked for.
+        columns: If a few of its bones are posed, the channels of all without F-curve values.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.varying: Varying | None = None
+        self.followers: Followers | None = None
+        self.columns: dict[str, array[Any]] = {}
+
+
 class Played:
     """Values cached during playback; any edit discards them.
 
     Attributes:
-        varying: For each armature read during playback, which of its values are animated.
-        followers: For each armature, its bones that follow something solved.
+        rigs: The values of each armature read during playback.
         still: The world-space frames of objects that animation doesn't move.
-        columns: For each armature of which a few bones are posed, the channels of all its bones
-            without the values of F-curves.
         frames: The frames at which all armatures were solved.
         shown: For each frame and armature, what it showed, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
@@ -65,10 +79,8 @@ class Played:
 
     def __init__(self) -> None:
         """Start empty."""
-        self.varying: dict[int, Varying] = {}
-        self.followers: dict[int, Followers] = {}
+        self.rigs: defaultdict[int, PlayedRig] = defaultdict(PlayedRig)
         self.still: dict[int, Frame] = {}
-        self.columns: dict[int, dict[str, array[Any]]] = {}
         self.frames: set[float] = set()
         self.shown: dict[float, dict[int, ShownFrame]] = {}
         self.copies: dict[int, bpy.types.Object] = {}
@@ -141,24 +153,24 @@ class SceneSnapshot(ABC):
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         played = self.played
         if played is not None and is_touched:
-            played.varying.pop(uid, None)
-            played.followers.pop(uid, None)
-            played.columns.pop(uid, None)
+            played.rigs.pop(uid, None)
         current = self._opened(uid, reader)
         if played is None or is_touched:
             channels, has_settings = self._fk_channels(current, reader), uid not in self.settled
             return current, reader.read(current, channels, is_touched, is_touched and has_settings)
-        varying = played.varying.get(uid)
-        if varying is not None and not varying.is_any and reader.last is not None:
+        rig = played.rigs[uid]
+        varying = rig.varying
+        is_any = varying is None or varying.has_pose or varying.has_channels or varying.settings
+        if not is_any and reader.last is not None:
             return current, reader.last
         varying = varying or reader.varying(uid in self.plan.lookahead.known)
         fk = reader.read_played(current, self._fk_channels(current, reader), varying)
-        played.varying[uid] = varying
+        rig.varying = varying
         return current, fk
 
     @abstractmethod
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
-        """Return an armature."""
+        """Return an armature to be read, evaluated or about to be."""
 
     def _fk_channels(self, evaluated: Evaluated, _reader: FkReader) -> PoseChannels:
         """Return the channels that hold the FK pose of an armature."""
@@ -171,14 +183,13 @@ class SceneSnapshot(ABC):
             if rig.uid not in self.posed:
                 self.posed[rig.uid] = Followers(rig, {}, is_posed=True)
             return self.posed[rig.uid]
-        varying = None if played is None else played.varying.get(rig.uid)
-        if played is None or varying is None or rig.uid not in self.rigs:
+        if played is None or rig.uid not in played.rigs or rig.uid not in self.rigs:
             return None
-        followers = played.followers.get(rig.uid)
-        if followers is None:
-            animated = self.plan.lookahead.without_settled(rig, varying.bones)
-            followers = played.followers[rig.uid] = Followers(rig, animated, False)
-        return followers
+        cached = played.rigs[rig.uid]
+        if cached.followers is None and cached.varying is not None:
+            animated = self.plan.lookahead.without_settled(rig, cached.varying.bones)
+            cached.followers = Followers(rig, animated, is_posed=False)
+        return cached.followers
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
@@ -359,7 +370,7 @@ class ChannelSnapshot(SceneSnapshot):
         set_by = self._set_by(reader.rig) if self.plan.lookahead.driving else None
         opened = Unevaluated(reader.rig, reader.rows, played, set_by)
         if self.played is not None and opened.has_animated_bones and reader.rows.are_few:
-            opened.channels.buffers = self.played.columns.setdefault(uid, {})
+            opened.channels.buffers = self.played.rigs[uid].columns
         return opened
 
     def _set_by(self, rig: Skeleton) -> bpy.types.Object | None:
@@ -489,7 +500,14 @@ class ChannelSnapshot(SceneSnapshot):
         worlds: Mapping[int, Frame],
         largest: float,
     ) -> bool:
-        """Return whether an object's evaluated transform is the expected one."""
+        """Return whether an object's evaluated transform is the expected one.
+
+        Args:
+            uid: The session UID of the object.
+            copy: Its evaluated copy.
+            worlds: The expected frames of objects in world space.
+            largest: The largest coordinate of which its location is made (see `_extent`).
+        """
         world = worlds.get(uid)
         location = world[1] if world is not None else self.locations.get(uid)
         if location is None or uid in self.plan.carried:

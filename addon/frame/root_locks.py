@@ -68,7 +68,10 @@ class RootLocks(NamedTuple):
     limits: tuple[tuple[str, Ranges, float], ...]
 
     def joint(self, limit: Limit | None, fk_rotation: Quat) -> Limit | None:
-        """Return a joint limit combined with the rotation locks, which hold the FK rotation."""
+        """Return a joint limit combined with the rotation locks; None if neither applies.
+
+        The locks hold the FK rotation.
+        """
         lock = self._lock(fk_rotation)
         if lock is None or limit is None:
             return lock or limit

@@ -56,7 +56,15 @@ def _measured(
     report: Report,
     shown: Report,
 ) -> Report:
-    """Return a chain's report, from the reports without and with the layers on top of it."""
+    """Return a chain's report, measured on the pose that Blender shows.
+
+    Args:
+        depsgraph: The depsgraph.
+        chain: The chain.
+        inputs: Its inputs; None if it isn't solved.
+        report: Its report without the layers on top of it.
+        shown: Its report with them, returned if Blender doesn't move its bones.
+    """
     if inputs is None or not chain.is_measured_late:
         return shown
     armature = chain.rig.object.evaluated_get(depsgraph)

@@ -1,8 +1,8 @@
 """Poses of armatures and transforms of bones and objects, during a solve.
 
 If something follows a solved chain, its transforms in Blender still show the previous pose. Before
-an evaluation, all edited or animated transforms are outdated as well. So they are computed here
-from local channels, and don't depend on the previous pose, bit for bit.
+an evaluation, all edited or animated transforms are outdated as well. They are therefore computed
+here from local channels. The result doesn't depend on the previous pose, not even in its rounding.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fabrik_solver.core.vectors import (
     scaled,
     sum_of,
 )
-from fabrik_solver.motion.ground import BodyMove
+from fabrik_solver.motion.ground import Pose
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
@@ -79,7 +79,7 @@ class SolvedPose:
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
-        self.lifts: dict[int, BodyMove] = {}
+        self.lifts: dict[int, Pose] = {}
         self._posed_by: dict[int, SolveResult] = {}
         self._indexed = 0
 
@@ -148,7 +148,7 @@ class SolvedPose:
         return Local(place, quaternion(mode, values), (sx, sy, sz))
 
     def locals_of(self, bones: Sequence[int]) -> list[Local]:
-        """Return `local` of many bones; all are read at once unless they are few of all."""
+        """Return `local` of many bones, all read at once unless they are only a few."""
         fk, channels = self.fk, self.now.channels
         locations, scales, connected = fk.locations, fk.scales, fk.rig.connected
         if fk.rows.are_few:
@@ -259,7 +259,7 @@ class SolvedScene:
         return self.snapshot.item(chain)
 
     def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
-        """Return `SceneSnapshot.cached`."""
+        """Return the result of `SceneSnapshot.cached`."""
         return self.snapshot.cached(chain, make)
 
     def point(self, point: Point) -> Vec:
@@ -449,7 +449,7 @@ class SolvedScene:
     def lift(self, chain: ChainPlan, tie: Tie, location: Vec) -> Vec:
         """Return how far a chain's body moves a target or pole at ``location``, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
-        lift = sum_of([lifts[bone].of(location) for bone in tie.bones if bone in lifts])
+        lift = sum_of([lifts[bone].moved(location) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
             copy: Any = hold.owner.evaluated_get(self.depsgraph)
             con = (copy.pose.bones[hold.bone] if hold.bone else copy).constraints.get(hold.name)

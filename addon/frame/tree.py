@@ -33,7 +33,7 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, add
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
 from ..blender.messages import msg
-from ..body.posed import bend_side
+from ..body.flexion import bend_side
 from ..plan.chain_plan import ChainPlan, Report, StartPose
 from ..plan.registry import SOLVER_NAMES
 from ..plan.results import LIMITED, MISSED, NOTHING, OFF, SolveResult, explanation
@@ -64,7 +64,7 @@ class TreeInput(NamedTuple):
 
     Attributes:
         parent: The frame of the first bone's parent, in armature space.
-        channels: `FkPose.bits_of` the bones, and for a layer `SolvedPose.beneath` too.
+        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         chains: The inputs of each chain; None if it isn't solved.
         refused: The report of each chain that isn't solved.
         start: The pose to solve from instead of the FK pose, if the tree is continuous.
@@ -284,12 +284,12 @@ class TreeUnit(Unit):
             report = inputs.refused[index]
             raise ProblemError((report and report.message) or OFF)
         outcome = self._posture(scene.poses[self.plan.rig.uid], inputs).outcomes[index]
-        if outcome is None or outcome.given is None or outcome.posture is None:
+        if outcome is None or outcome.fk_chain is None or outcome.posture is None:
             raise ProblemError(
                 "Other constraints share all its bones, so none is free to bend: increase Chain "
                 "Length"
             )
-        return outcome.given, outcome.posture, solve_input.world
+        return outcome.fk_chain, outcome.posture, solve_input.world
 
 
 def _member_input(
@@ -348,7 +348,16 @@ def _report(
     joints: Sequence[Vec],
     rounding: float,
 ) -> Report:
-    """Return a chain's report from its joints in the written pose, in armature space."""
+    """Return a chain's report, measured on the written pose.
+
+    Args:
+        tree: The tree.
+        i: The index of the chain.
+        inputs: The inputs of the tree.
+        outcome: The result of the chain.
+        joints: Its joints in the written pose, in armature space.
+        rounding: The largest rounding error of a rotation, in radians.
+    """
     solve_input = inputs.chains[i]
     if solve_input is None or outcome is None:
         return cast(Report, inputs.refused[i])
@@ -365,7 +374,7 @@ def _report(
 
 
 def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, state: str) -> str:
-    """Return why a chain's tip misses its target, or why it doesn't keep its volume."""
+    """Return why a chain's tip misses its target, or why the chain doesn't keep its volume."""
     if state == "REACHED":
         return volume_note(tree.chains[i], cast(SolveInput, inputs.chains[i]).settings)
     posture, bones = outcome.posture, set(tree.chains[i].bones)
@@ -389,7 +398,7 @@ def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, s
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain from each of its bones on."""
+    """Return the rest bends of the parts of a chain that begin at each of its bones."""
     rig, bones = chain.rig, chain.bones
     starts = range(len(bones))
     if not chain.has_hand:

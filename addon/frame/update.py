@@ -1,8 +1,8 @@
 """One update: read → solve → write.
 
 Before Blender evaluates, armatures are solved from channels if that pays off, so one evaluation is
-enough. Afterward, those with a wrong pose are solved and evaluated again. The handlers restore the
-FK pose before and after both.
+enough. Afterward, armatures with a wrong pose are solved, and evaluated again. The handlers restore
+the FK pose before and after both evaluations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, is_there, pose_bones, session_uid
+from ..blender.access import is_edited, is_there, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.rotation import PoseChannels
@@ -30,7 +30,7 @@ from .replay import ShownFrame, digest_of
 from .shown import measure_shown
 from .solved_scene import SolvedScene
 from .solving import Runs, evaluated_copies
-from .write import SavedPose, on_report, write_reports
+from .write import ChannelBuffer, SavedPose, on_report, write_reports
 
 
 def update(
@@ -78,7 +78,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     if coming.is_undone:
         copied = {*plan.rigs}
     elif coming.tagged:
-        copied = plan.copied_with(coming.tagged)
+        copied = {uid for name in plan.copied.keys() & coming.tagged for uid in plan.copied[name]}
         if copied:
             early.note_differing(coming, copied)
         if coming.tagged & plan.read.keys() and not plan.has_same_names(coming.tagged):
@@ -97,7 +97,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         [uid for uid, is_new in composed.items() if is_new or uid in played]
     )
     for uid in early.written:
-        write_early(runs, uid, composed.get(uid), coming)
+        write_early(runs, early, uid, composed.get(uid), coming)
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -117,7 +117,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     solved, was_tried = early.solved, early.plan is runs.plan and not done.has_others
     early.plan, early.solved = None, None
     # They may now show the pose of another depsgraph.
-    differing = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
+    foreign = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
     if not affected.evaluated and not released:
         return False
@@ -125,29 +125,31 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # Otherwise chains would be solved from bones that still show an outdated pose.
         unaffected = affected.evaluated.keys() - released.keys()
         _evaluate_again(affected, set(), unaffected, released.values())
+        early.followed = None
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    right = _verified(affected, solved) if was_tried else set()
-    stale = done.driven.keys() & affected.evaluated.keys()
+    driven = done.driven.keys() & affected.evaluated.keys()
+    shown = _verified(affected, solved) if was_tried else set()
     replayed: set[int] = set()
     if was_tried and done.frame in runs.played.shown:
-        replayed = _replayed(affected, done.frame) - stale
-    for uid in stale:
+        replayed = _replayed(affected, done.frame) - driven
+    for uid in driven:
         runs.readers[uid].forget()
-        runs.played.followers.pop(uid, None)
+        runs.played.rigs[uid].followers = None
         early.driving[uid] = done.driven[uid]
-    wrong = affected.evaluated.keys() - right - replayed
-    if wrong and done.frame is None:
-        wrong -= affected.untouched() if done.is_undo else affected.unchanged()
-    wrong |= differing | stale
-    again = (affected.evaluated.keys() & done.redeclared) | differing
-    if wrong:
-        again |= _solved_again(affected, wrong, early.written)
+    stale = affected.evaluated.keys() - shown - replayed
+    if stale and done.frame is None:
+        stale -= affected.untouched() if done.is_undo else affected.unchanged()
+    stale |= driven | foreign
+    again = (affected.evaluated.keys() & done.redeclared) | foreign
+    if stale:
+        again |= _solved_again(affected, stale, early.written)
     # Blender evaluates armatures tagged for any view layer, and those sharing their data.
     unaffected = affected.evaluated.keys() - again if done.redeclared else set()
     if again or unaffected:
         _evaluate_again(affected, again, unaffected)
+        early.followed = None
     if runs.disturbed and done.depsgraph.mode != "RENDER":
         measure_shown(runs, done.depsgraph, affected.evaluated.keys())
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
@@ -163,23 +165,35 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
 
 
 def follow_drivers(
-    plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph
+    plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph, is_played: bool
 ) -> dict[int, list[object]]:
     """Return the armatures with settings that drivers have changed unexpectedly, and the values.
 
     The plan is discarded if animation or a driver switched a native constraint or a rotation mode.
+
+    Args:
+        plan_of: The planner.
+        early: What was noted at earlier evaluations.
+        depsgraph: The evaluated depsgraph.
+        is_played: Whether only the frame changed, so that properties that nothing animates have
+            their values of its last evaluation, unless Blender copied their objects.
     """
     changed: dict[int, list[object]] = {}
     plan = plan_of.plan
     if plan is None:
         return changed
     lookahead = plan.lookahead
-    for uid, driving in lookahead.driving.items():
+    if not (lookahead.driving or lookahead.unsettled or plan.switched):
+        return changed
+    current = lookahead, depsgraph
+    steady = lookahead.steady if is_played and early.followed == current else ()
+    for uid in lookahead.driving.keys() - steady:
         values: list[object] = []
-        for block, paths in driving.items():
+        for block, paths in lookahead.driving[uid].items():
             values += values_at(block.evaluated_get(depsgraph), paths)
         if values != early.driving.get(uid):
             changed[uid] = values
+    early.followed = None if changed else current
     animated = lookahead.switched if changed else lookahead.unsettled
     if (animated or plan.switched) and plan.has_switched(animated=animated):
         plan_of.discard(skeletons=True)
@@ -190,31 +204,32 @@ def _verified(affected: Affected, solved: SolvedScene | None) -> set[int]:
     """Return the armatures that show the pose solved ahead, from confirmed inputs."""
     evaluated, update = affected.evaluated.keys(), affected.update
     still = affected.runs.plan.lookahead.still
-    right: set[int] = set()
+    shown: set[int] = set()
     foreseen: set[int] = set()
     if solved is not None and not update.has_new_curves:
         foreseen = evaluated & solved.rigs.keys()
         if solved.snapshot.came_true(update.depsgraph, solved.worlds, solved.frames):
             # Undo may also evaluate animation.
-            right = foreseen & still if update.is_undo else foreseen
+            shown = foreseen & still if update.is_undo else foreseen
     if update.frame is not None:  # A frame change doesn't affect the inputs of these.
-        right = right | evaluated & still - foreseen
-    return {uid for uid in right if affected.is_shown(uid)}
+        shown = shown | evaluated & still - foreseen
+    return {uid for uid in shown if affected.is_shown(uid)}
 
 
-def _solved_again(affected: Affected, wrong: set[int], written: Set[int]) -> set[int]:
+def _solved_again(affected: Affected, stale: set[int], written: Set[int]) -> set[int]:
     """Solve armatures after an evaluation; return those that don't show the result.
 
     Args:
         affected: The affected armatures.
-        wrong: Those that may show a wrong pose. All that are solved with them are added.
+        stale: Those that may show a wrong pose. All that are solved with them are added.
         written: Those whose result was written ahead, so that it may be shown although it is new.
     """
-    if len(wrong) < len(affected.evaluated):
-        wrong = _solved_with(affected.runs.plan, wrong) & affected.evaluated.keys()
-    composed = _read_and_solve(affected, wrong)
-    sure = {uid for uid, is_new in composed.items() if is_new} - written
-    return sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
+    if len(stale) < len(affected.evaluated):
+        stale = _solved_with(affected.runs.plan, stale) & affected.evaluated.keys()
+    composed = _read_and_solve(affected, stale)
+    # A new result that wasn't written can't be shown.
+    ahead = {uid for uid in stale if uid in written or not composed.get(uid)}
+    return (stale - ahead) | {uid for uid in ahead if not affected.is_shown(uid)}
 
 
 def _replayed(affected: Affected, frame: float) -> set[int]:
@@ -236,9 +251,10 @@ def _replayed(affected: Affected, frame: float) -> set[int]:
 
 def _has_same_pose(runs: Runs, uid: int) -> bool:
     """Return whether the channels have the FK pose for which a frame was composed."""
-    writer = runs.writers[uid]
-    channels = PoseChannels(pose_bones(writer.rig.object), writer.rows)
-    return runs.readers[uid].has_pose_of(channels)
+    reader = runs.readers[uid]
+    groups = reader.last.groups if reader.last is not None else ()
+    buffers = [ChannelBuffer(reader.rig, reader.rows, group, group.bones) for group in groups]
+    return reader.has_pose_of([buffer.read().tobytes() for buffer in buffers])
 
 
 def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
@@ -249,10 +265,10 @@ def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
         shown[uid] = ShownFrame(digest, runs.writers[uid].reports)
 
 
-def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
+def _digests(affected: Affected, rigs: Set[int]) -> dict[int, int]:
     """Return the digests of armatures whose chains follow computed bones."""
     visited, depsgraph = affected.runs.plan.lookahead.visited, affected.update.depsgraph
-    digests: dict[int, bytes] = {}
+    digests: dict[int, int] = {}
     for group in {id(visited[uid]): visited[uid] for uid in visited.keys() & rigs}.values():
         digest = digest_of(group, depsgraph)
         digests |= {uid: digest for uid in rigs if visited.get(uid) is group}
@@ -262,8 +278,8 @@ def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
 def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     """Read and solve armatures; return by armature whether its channel values changed.
 
-    Those that channels determine are read from channels, as ahead of an evaluation, for the same
-    result bit for bit. If the evaluation differs, they are read from it like the others.
+    Armatures that channels determine are read from channels, as ahead of an evaluation, for the
+    same result bit for bit. If the evaluation differs, they are read from it like the others.
     """
     done, runs, plan = affected.update, affected.runs, affected.runs.plan
     runs.posed.clear()

@@ -98,7 +98,7 @@ def channels_of(
 ) -> tuple[list[tuple[int, array[float]]], list[float], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
-    Of the FK pose, only `FkPose.bits_of` the bones matters.
+    Of the FK pose, only the result of `FkPose.bits_of` for these bones matters.
 
     Args:
         fk: The armature's FK pose.
@@ -322,7 +322,7 @@ class Overwritten:
             curves: F-curves that overwrite other slots if the evaluation includes animation.
             muted: These F-curves, if they are muted for the evaluation.
             fk: The FK pose with the values of the muted F-curves.
-            copy: The copy to be evaluated, to write to that instead; None if Blender will copy the
+            copy: The copy to be evaluated, which is written instead; None if Blender will copy the
                 armature, or has to.
             is_quiet: Whether to avoid tagging the armature.
 
@@ -407,7 +407,7 @@ class Overwritten:
         self.is_any = False
 
     def restore_channels(self, has_new_bones: bool, is_played: bool = False) -> None:
-        """Restore everything but flushed values, without tagging anything."""
+        """Restore everything but flushed values, without tagging anything; see `restore`."""
         if has_new_bones and self._channels:
             forget_bones()
         while self._channels:
@@ -432,6 +432,11 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
     """Return the FK pose, but keep values that changed after they were written.
 
     If F-curves changed any value, all their values are kept, even those equal to what was written.
+
+    Args:
+        over: The overwritten channel.
+        present: Its current values.
+        fk: Its values in the FK pose.
     """
     pairs = zip(present, over.written, fk, strict=True)
     merged = array("f", [fk_value if value == old else value for value, old, fk_value in pairs])
@@ -446,7 +451,12 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
 
 
 def _restore_by_name(over: Overwrite, fk: array[float]) -> None:
-    """Restore bones by name, after an armature's bones or their order changed."""
+    """Restore bones by name, after an armature's bones or their order changed.
+
+    Args:
+        over: The overwritten channel.
+        fk: The values to restore.
+    """
     buffer, size = over.buffer, over.buffer.size
     bones = pose_bones(buffer.rig.object)
     existing = [bones.get(buffer.rig.names[i]) for i in buffer.bones]

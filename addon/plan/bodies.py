@@ -64,7 +64,7 @@ def _draw_at(
 
 
 def _is_lifted(chain: ChainPlan) -> bool:
-    """Return whether a chain reaches for a point other than its target."""
+    """Return whether a chain's goal may be lifted off its target, by a body or by a goal source."""
     source = chain.goal_source
     return chain.target_tie is not None or (source is not None and not source.replaces_target)
 
@@ -110,7 +110,14 @@ def _tie(rig: Skeleton, hips: Mapping[int, set[int]], point: Point | None) -> Ti
 def _holds(
     rig: Skeleton, hips: Iterable[int], start: Node, below: Collection[int]
 ) -> tuple[Hold, ...] | None:
-    """Return a target's holds; None if it moves with some bones or isn't part of the body."""
+    """Return a target's holds; None if it moves with some bones or isn't part of the body.
+
+    Args:
+        rig: The armature of the body.
+        hips: The bones that lift the body.
+        start: The target.
+        below: The bones below the hips, with which it must not move.
+    """
     body = rig.object
     holds_by_node: dict[Node, tuple[Hold, ...] | None] = {}
 

@@ -489,7 +489,7 @@ class UnitPlan:
         return 0
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the objects from which the unit reads only channels, but no parents."""
+        """Return the objects of which the unit reads the channels, but not the parents."""
         return ()
 
 
@@ -516,7 +516,7 @@ class UnitPart(UnitPlan):
 
     @property
     def parts(self) -> Sequence[UnitPart]:
-        """Only this part."""
+        """The part itself, as the only element."""
         return (self,)
 
     def needs(self) -> list[Point]:
@@ -649,7 +649,10 @@ class ChainPlan(UnitPart):
         return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
 
     def aimed_at(self) -> Point | None:
-        """Return the source of the goal: the target, or the parent of a foot that is the target."""
+        """Return the source of the goal; None without a target.
+
+        This is the target, or the parent of a foot that is the target.
+        """
         if self.limb.foot < 0:
             return self.target
         parent = self.rig.parents[self.limb.foot]
@@ -719,7 +722,8 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
 def offset_turn(offset: Frame, target: Mat3) -> Mat3:
     """Return the rotation of an offset in the right-handed axes of a target.
 
-    It is stored in the target's axes. If these are mirrored, `orthonormalize` flips their X axis.
+    The offset is stored in the target's axes. If these are mirrored, `orthonormalize` flips their X
+    axis.
 
     Args:
         offset: The offset.
@@ -739,7 +743,7 @@ def target_of(
 
     Args:
         target: The current frame of the target in world space; its scale stays.
-        offset: The frame of the tip in its space; None if that is the target's.
+        offset: The frame of the tip in its space; None if it coincides with the target's.
         tip: The goal of the tip.
         axes: Its goal axes, orthonormal, or sheared as the armature's scale shears the target; None
             if the target keeps its rotation.

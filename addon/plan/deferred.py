@@ -171,8 +171,8 @@ def stored_names(armature: bpy.types.Object) -> dict[str, str]:
 def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
     """Return whether a bone was renamed, instead of copied with another bone's stored name.
 
-    Another bone may have its old name by now, if that was renamed as well. If the old names form a
-    cycle, Paste Pose Flipped has swapped them.
+    Another bone may have its old name by now, if that bone was renamed as well. If the old names
+    form a cycle, Paste Pose Flipped has swapped them.
 
     Args:
         bone: Its name.
@@ -204,8 +204,8 @@ def store_name(bone: Any) -> None:
 def has_copied_names(armature: bpy.types.Object) -> bool:
     """Return whether bones stored names of other bones, as pasted ones do.
 
-    Paste Pose Flipped copies the name that a bone stores to its mirror image. This is called
-    whenever a bone is posed, so it doesn't look at other bones.
+    Paste Pose Flipped copies the name that a bone stores to its mirror image. Because this function
+    is called whenever a bone is posed, it doesn't look at other bones.
     """
     bones, known = pose_bones(armature), part(DeferredWrites).storing
     storing = known.get(armature.session_uid)

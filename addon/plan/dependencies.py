@@ -129,7 +129,13 @@ def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Co
 
 
 def _end(entry: Any, pointer: str = "object", bone: str = "bone") -> list[Source]:
-    """Return the object and bone that settings name; empty without an object."""
+    """Return the object and bone that settings name; empty without an object.
+
+    Args:
+        entry: The settings.
+        pointer: The name of the object property.
+        bone: The name of the bone property.
+    """
     ob = pointed(entry, pointer)
     return [] if ob is None else [(ob, existing_bone(ob, getattr(entry, bone)))]
 
@@ -165,7 +171,7 @@ def _blocks(group: bpy.types.PropertyGroup) -> list[bpy.types.Object | bpy.types
 
 @cache
 def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the nested property groups of a class that have pointers to objects or collections."""
+    """Return a class's nested property groups that have pointers to objects or collections."""
     base = bpy.types.PropertyGroup.bl_rna
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
     groups = [prop for prop in pointers if prop.fixed_type.base == base]
@@ -181,7 +187,7 @@ def _inner_lists(kind: type[bpy.types.PropertyGroup]) -> list[str]:
 
 @cache
 def _pointers(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the pointers to objects or collections of a property group."""
+    """Return a property group's pointers to objects or collections."""
     return _pointers_in(cast(Any, kind).bl_rna)
 
 

@@ -3,8 +3,8 @@
 This is possible if all inputs follow from channels, F-curves, parents and those native constraints
 on bones that we compute. It isn't with native IK, drivers of transforms, physics, NLA strips or
 simulations. Only relations decide, never values, so an armature is read in the same way at every
-frame. A mesh that didn't change in the last two frames is expected to stay the same, and so are
-the values of settings that drivers set from custom properties.
+frame. A mesh that didn't change in the last two frames is expected to stay the same. So are
+settings that drivers set from custom properties.
 
 F-curves of posed channels would overwrite values written ahead. They are muted for the evaluation,
 in the depsgraph's copy of the action; their values are the FK pose.
@@ -104,7 +104,15 @@ def lookahead_of(plan: Plan, animated_rigs: Set[int]) -> Lookahead:
 def _look_at_group(
     plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
-    """Find whether armatures that are evaluated together can be solved ahead."""
+    """Record whether armatures that are evaluated together can be solved ahead.
+
+    Args:
+        plan: The plan.
+        lookahead: Where to record it.
+        group: The armatures.
+        units: Their units.
+        objects: The number of objects in the file.
+    """
     walk = _DependencyWalk(lookahead, plan.constrained)
     unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):
@@ -142,6 +150,8 @@ def _note_foreseen(
         known = lookahead.driving.setdefault(uid, {})
         for block, paths in walk.driving[uid].items():
             known[block] = [*dict.fromkeys([*known.get(block, ()), *paths])]
+        if all([block in walk.objects and _stay(block, known[block]) for block in known]):
+            lookahead.steady.add(uid)
     lookahead.settled |= walk.settled
     lookahead.constrained_objects |= walk.constrained_objects
     lookahead.curves |= walk.curves
@@ -154,11 +164,11 @@ def _note_foreseen(
 def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int) -> bool:
     """Return whether to solve armatures ahead of each frame, if they can be.
 
-    It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
-    This is the case if Blender evaluates the armatures anyway, because their channels or settings
-    are animated. It is also the case if they depend on meshes, which would be evaluated twice, or
-    if the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
-    more.
+    This pays off where it saves Blender an evaluation that takes longer than reading F-curves. This
+    is the case if Blender evaluates the armatures anyway, because their channels or settings are
+    animated. It is also the case if they depend on meshes, which would be evaluated twice, or if
+    the scene is crowded. Otherwise the armatures are read after the evaluation, and evaluated alone
+    once more.
     """
     is_crowded = objects > CROWD * len(walk.curves)
     is_evaluated = not group.isdisjoint(walk.curves)
@@ -472,6 +482,17 @@ def _sets_constraint(curve: bpy.types.FCurve) -> bool:
 def _drivers(ob: bpy.types.Object) -> Iterable[bpy.types.FCurve]:
     data = ob.animation_data
     return data.drivers if data else ()
+
+
+def _stay(block: bpy.types.ID, properties: Iterable[str]) -> bool:
+    """Return whether animation sets no custom property with the name of one of these."""
+    animated = {*map(_name_of, animation.animated(block).paths)}
+    return animated.isdisjoint(map(_name_of, properties))
+
+
+def _name_of(path: str) -> str:
+    """Return the name of a custom property."""
+    return path.rpartition("[")[2].strip("]\"'")
 
 
 def _is_settled(curve: bpy.types.FCurve) -> bool:

@@ -112,7 +112,10 @@ def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Distur
 
 
 def _relevant_bones(plan: Plan, order: Order, rigs: Iterable[int]) -> dict[int, set[int]]:
-    """Return the bones that matter to the plan, of armatures that may have disturbed ones."""
+    """Return the bones that matter to the plan, by armature.
+
+    Armatures without animation and native constraints are left out.
+    """
     plain = {uid for uid in plan.rigs.keys() - plan.animated if not plan.constrained[uid]}
     relevant = {uid: set(plan.posed.get(uid, ())) for uid in rigs if uid not in plain}
     # Invalid chains don't pose bones, but these may be the cause.

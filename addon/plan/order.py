@@ -132,7 +132,7 @@ class Order:
         self.carried: set[int] = set()
         self._native: dict[Node, list[tuple[Any, list[Node]]]] = {}
         self._behind: dict[Node, frozenset[UnitPlan]] = {}
-        """The units on which a node depends in any way, also late."""
+        """The units on which a node depends in any way, including one update late."""
         self._traces: dict[Node, Trace] = {}
         self._is_circular = False
         self._sources: dict[Node, list[Node]] = {}
@@ -260,7 +260,7 @@ class Order:
     def _units_beneath(self, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units earlier in the list that pose some of a unit's bones.
 
-        Those beneath these are included, because earlier calls determined them.
+        Units beneath those are included too, because earlier calls determined them.
         """
         sharing = {posing for bone in unit.bones for posing in self.posing[unit.rig.uid, bone]}
         below = sharing & self.beneath.keys()
@@ -406,9 +406,9 @@ class Order:
         return Trace(is_moving, self._united(node, units), tuple(late))
 
     def _counted(self, node: Node, sources: list[Node]) -> list[Node]:
-        """Return the sources of a node that add units to those that pose it.
+        """Return the sources of a node that may add to the units that pose it.
 
-        The parents of a whole unit are already among that unit's needs.
+        If a whole unit poses it, its parents are already among that unit's needs.
         """
         ob, bone = node
         unit = self._alone.get((ob.session_uid, bone))
@@ -477,7 +477,7 @@ class Order:
 
         Args:
             node: The node.
-            is_carried: Whether it is posed.
+            is_carried: Whether a unit poses the node.
         """
         key = node[0].session_uid, node[1]
         is_posed = self._is_posed(node)
@@ -541,6 +541,12 @@ class Order:
 
         A solved bone above both the bone and its constraint's targets moves them alike, and doesn't
         change a scale.
+
+        Args:
+            con: The constraint.
+            source_moves: Whether a target of the constraint follows a solved chain.
+            sources: The targets.
+            node: The bone.
         """
         if node[1] < 0:
             return False
@@ -653,7 +659,7 @@ class Order:
         return by_bone
 
     def _units_behind(self, starts: Sequence[Node]) -> frozenset[UnitPlan]:
-        """Return the units on which nodes depend in any way, also late.
+        """Return the units on which nodes depend in any way, including one update late.
 
         Units that these need anyway are left out.
         """

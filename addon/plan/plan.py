@@ -121,7 +121,7 @@ class ArmaturePlan:
     def outlives(self, replaced: Set[int]) -> bool:
         """Return whether the plan is still valid after undo or redo replaced some data-blocks.
 
-        Results of features may refer to anything, so no plan with such results outlives it.
+        Results of features may refer to anything, so no plan with such results is kept.
         """
         if self.lists or self.pre_pass or not all([chain.is_plain for chain in self.chains]):
             return False
@@ -135,7 +135,7 @@ class ArmaturePlan:
     def reset(self) -> None:
         """Reset problems and notes to those from this armature only, for a new plan of the file.
 
-        Whether it is animated is asked again: Blender may be about to rebuild relations.
+        Whether it is animated is determined again: Blender may be about to rebuild relations.
         """
         self.is_animated = is_animated(self.rig.object)
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
@@ -280,6 +280,7 @@ class Lookahead:
             inputs.
         driving: For each armature, the paths of the custom properties that drive settings, by
             data-block.
+        steady: The armatures for which nothing animates these properties.
         settled: Settings of native constraints that only these drive: armature, bone and path.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
@@ -307,16 +308,12 @@ class Lookahead:
     constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
     visited: dict[int, list[bpy.types.Object]] = field(default_factory=dict)
     driving: dict[int, dict[bpy.types.ID, list[str]]] = field(default_factory=dict)
+    steady: set[int] = field(default_factory=set)
     settled: set[tuple[int, str, str]] = field(default_factory=set)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False
     is_timed: bool = False
-
-    def affected(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
-        """Return the armatures to solve ahead for tagged data-blocks (by name) or a new frame."""
-        rigs: set[int] = set(self.worth) if is_frame_change else set()
-        return rigs.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def without_settled(
         self, rig: Skeleton, paths: Mapping[int, Sequence[str]]
@@ -454,10 +451,6 @@ class Plan:
         """Return the units solved after a unit of their armature that pose any of some bones."""
         others = [u for u in self.units_of[unit.rig.uid] if unit in self.needs.get(u, ())]
         return [other for other in others if not {*bones}.isdisjoint(other.bones)]
-
-    def copied_with(self, tagged: Set[str]) -> set[int]:
-        """Return the armatures that Blender copies for tagged data-blocks, by name."""
-        return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
 
     def has_same_names(self, tagged: Set[str]) -> bool:
         """Return whether the names of all bones are unchanged.

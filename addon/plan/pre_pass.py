@@ -49,8 +49,8 @@ class PrePassBone(UnitPart, ABC):
         chains: The chains that it serves.
         more: Slots (see `KINDS`) that it poses besides its rotation.
         items: Empty, because it doesn't report for a constraint.
-        note: As for chains; not shown.
-        is_late: As for chains.
+        note: See `ChainPlan`; not shown.
+        is_late: See `ChainPlan`.
         bones: The posed bones: only the bone, or all those of a body.
         ranges: The posed bones as ranges of indices.
         root_parent: The parent of the bone, or -1 if there is none.

@@ -34,7 +34,7 @@ def plan_chain(rig: Skeleton, index: int, is_animated: bool) -> ChainPlan:
     Args:
         rig: The armature.
         index: The index of the constraint.
-        is_animated: Whether the armature is, so that its bones may have drivers.
+        is_animated: Whether the armature is animated, so that its bones may have drivers.
     """
     item = settings(rig.object).constraints[index]
     chain = ChainPlan(rig, index, kind_of(item.solver))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fabrik_solver import Posture, Solution
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.ground import BodyMove
+from fabrik_solver.motion.ground import Pose
 
 from ..blender.messages import msg
 from .chain_plan import Report
@@ -37,7 +37,7 @@ class SolveResult(NamedTuple):
     reports: tuple[Report, ...]
     scales: Mapping[int, Vec]
     locations: Mapping[int, Vec]
-    lift: BodyMove | None = None
+    lift: Pose | None = None
     values: Sequence[tuple[int, array[float]]] = ()
 
 

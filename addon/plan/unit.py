@@ -76,7 +76,7 @@ class Unit(ABC):
     def design(self) -> object:
         """Return further data that the solution depends on, besides inputs; None isn't compared.
 
-        It has no references to Blender's data, so that results are found again after undo.
+        The data has no references to Blender's data, so that results are found again after undo.
         """
         return None
 
@@ -98,7 +98,7 @@ class PrePassUnit(Unit):
     plan: PrePassBone
 
     def read(self, scene: Snapshot) -> object | None:
-        """Return the inputs of the bone."""
+        """Return the inputs of the bone; None if the bone is off."""
         return self.plan.read(scene)
 
     def solve(self, scene: Snapshot, inputs: object) -> SolveResult:

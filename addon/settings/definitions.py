@@ -66,7 +66,8 @@ def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context
 class Definition:
     """The definition of a property, assigned to an annotated name of a class.
 
-    As in ``swing: float = animated("Swing First", ...)``. Blender's property hides it in instances.
+    An example is ``swing: float = animated("Swing First", ...)``. Blender's property hides it in
+    instances.
 
     Attributes:
         keywords: The arguments of the `bpy.props` function. The annotation determines the function.

@@ -168,6 +168,11 @@ def _matched(ob: bpy.types.Object, copy: Any, gone: list[Any]) -> list[tuple[Any
     """Return the evaluated copies of the joined armatures, each with its new bone names.
 
     Blender appends the bones of one armature after those of another, and numbers duplicate names.
+
+    Args:
+        ob: The resulting armature.
+        copy: Its evaluated copy from before the join.
+        gone: The evaluated copies of armatures that no longer exist.
     """
     old_names = {bone.name for bone in copy.data.bones}
     new = [bone for bone in cast("bpy.types.Armature", ob.data).bones if bone.name not in old_names]
@@ -196,7 +201,7 @@ def _stem(name: str) -> str:
 
 
 def _distance(copy: Any, ob: bpy.types.Object, new: list[Any]) -> float:
-    """Return the summed world-space distance between the bone heads of a copy and new bones."""
+    """Return the summed distance between a joined armature's bone heads and new ones, in meters."""
     pairs = zip(copy.data.bones, new, strict=False)
     old_matrix, new_matrix = copy.matrix_world, ob.matrix_world
     return sum([(old_matrix @ a.head_local - new_matrix @ b.head_local).length for a, b in pairs])
@@ -275,7 +280,14 @@ def _set_in(group: Any) -> Iterator[Any]:
 def _stored(
     group: Any, bones: Mapping[str, str], renamed: Renamed, armature: bpy.types.Object
 ) -> dict[str, Any]:
-    """Return the stored values of a group, adapted to the armature that it was joined into."""
+    """Return the stored values of a group, adapted to the armature that it was joined into.
+
+    Args:
+        group: The group.
+        bones: The new bone names of the group's own armature.
+        renamed: The new bone names of each joined armature.
+        armature: The armature that it was joined into.
+    """
     values: dict[str, Any] = {}
     for prop in _set_in(group):
         name, value = prop.identifier, getattr(group, prop.identifier)
@@ -307,7 +319,14 @@ def _pointer(value: Any, renamed: Renamed, armature: bpy.types.Object) -> BlockP
 def _bones_named_by(
     group: Any, name: str, bones: Mapping[str, str], renamed: Renamed
 ) -> Mapping[str, str]:
-    """Return the new names of the bones that a setting may name, by old name."""
+    """Return the new names of the bones that a setting may name, by old name.
+
+    Args:
+        group: The group of the setting.
+        name: The setting.
+        bones: The new bone names of the group's own armature.
+        renamed: The new bone names of each joined armature.
+    """
     for pointer, bone in BONE_OF.items():
         if bone == name and pointer in group.bl_rna.properties:
             block = getattr(group, pointer) if group.is_property_set(pointer) else None
@@ -396,9 +415,9 @@ def _release_parts(join: Join) -> None:
 
 
 def _keep_slot(ob: bpy.types.Object, old_action: Curves) -> None:
-    """Assign the slot of an armature's action again, which Blender may have unassigned.
+    """Assign the slot of an armature's action again, if Blender has unassigned it.
 
-    Blender unassigns it if a joined armature has drivers, such as ours, and no action.
+    Blender does so if a joined armature has drivers, such as ours, and no action.
     """
     uid, slot = old_action
     action = ob.animation_data.action if ob.animation_data else None
@@ -426,7 +445,15 @@ Places = Mapping[str, int]
 
 
 def _add(ob: bpy.types.Object, values: Mapping[str, Any]) -> Places:
-    """Extend an armature's lists by stored ones of a joined armature, and add missing groups."""
+    """Extend an armature's lists by those of a joined armature, and add missing groups.
+
+    Args:
+        ob: The armature.
+        values: The stored settings of the joined armature.
+
+    Returns:
+        The index of the first added item in each list.
+    """
     fabrik: Any = settings(ob)
     keys = [item.key for item in fabrik.constraints]
     names: dict[str, str] = {}
@@ -504,7 +531,12 @@ def _put_missing(owner: Any, name: str, values: Mapping[str, Any]) -> None:
 
 
 def _moved(path: str, first_items: Places) -> str:
-    """Return the new data path of a property of a joined armature's list item."""
+    """Return the new data path of a property of a joined armature's list item.
+
+    Args:
+        path: The old path; returned as is if it leads to no such item.
+        first_items: The index of the first added item in each list.
+    """
     match = ITEM.fullmatch(path)
     if match is None or match[2] is None or match[1] not in first_items:
         return path

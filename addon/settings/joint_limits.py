@@ -76,8 +76,8 @@ def joints_of(joints: Sequence[FabrikJoint | None], indices: Sequence[int]) -> J
     """Return the joints of a chain.
 
     Args:
-        joints: Those of its bones, which have no `joint_problem`; None for a bone that keeps its
-            FK pose.
+        joints: The joint settings of its bones, which have no `joint_problem`; None for a bone that
+            keeps its FK pose.
         indices: The indices of the bones.
     """
     if all([joint and joint.limit_type == "NONE" and not joint.stiffness for joint in joints]):
@@ -202,7 +202,7 @@ def posed_joint(bone: Any) -> tuple[Limit | None, float]:
 
 
 def limit_of(bone: Any) -> Limit | None:
-    """Return only the limit of `posed_joint`."""
+    """Return only the limit of `posed_joint`; None without a limit."""
     return posed_joint(bone)[0]
 
 

@@ -47,7 +47,7 @@ def muting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContex
 def in_fk(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
     """Set the influence of constraints to 0 within the block; see `muting`.
 
-    Their body still moves, for example with the ground or a walk.
+    The body still moves, for example with the ground or a walk.
     """
     return _override(armature, dict.fromkeys(indices, Override(None, 0.0)))
 

@@ -1,8 +1,8 @@
 """Properties of armature objects, pose bones and scenes, under their public names.
 
 The object stores constraints, so that they can be keyed from the interface. Plain properties of the
-pose bone store a bone's data. They follow it through renaming, duplicating, deleting, undo and
-library overrides.
+pose bone store a bone's data. These properties follow the bone through renaming, duplicating,
+deleting, undo and library overrides.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Repair of a shot's keys and drivers when its library changes the lists of an armature.
 
 Blender identifies a list item in a data path by its index, as in
-``fabrik.constraints[2].influence``. It evaluates names as well, but its buttons look for indices.
-If a library moves or removes items, the indices in its shots refer to other items.
+``fabrik.constraints[2].influence``. Blender evaluates names as well, but its buttons look for
+indices. If a library moves or removes items, the indices in its shots refer to other items.
 
 So each local action with such paths stores a note of the items that its indices refer to. Each
 override stores a note for its drivers. If a list has changed, the data paths are updated. The path
@@ -87,7 +87,14 @@ def _keep_keys(holder: Any, slot: str, items: Lists) -> None:
 
 
 def _keep_drivers(ob: bpy.types.Object, items: Lists) -> None:
-    """Update the drivers of an override like its keys, except for the library's drivers."""
+    """Update the data paths of an override's drivers, as of its keys.
+
+    Drivers that come from the library are left alone.
+
+    Args:
+        ob: The override.
+        items: The current items of its lists.
+    """
     fabrik, data, override = settings(ob), ob.animation_data, ob.override_library
     drivers = [curve for curve in data.drivers if _is_ours(curve)] if data is not None else []
     if override is None or not drivers:
@@ -132,7 +139,13 @@ def _move(curves: list[Any], noted_lists: Lists, current_lists: Lists) -> None:
 
 
 def _moved(path: str, noted: Lists, items: Lists) -> Iterator[str]:
-    """Yield the new data path of a property, if it differs."""
+    """Yield the new data path of a property, if it differs.
+
+    Args:
+        path: The data path.
+        noted: The items of each list when the path was noted.
+        items: The current items of each list.
+    """
     match = ITEM.fullmatch(path)
     if match is None:
         return
@@ -152,9 +165,15 @@ def _moved(path: str, noted: Lists, items: Lists) -> Iterator[str]:
 
 
 def _place(item: list[Any], noted: list[list[Any]], items: list[list[Any]]) -> int | None:
-    """Return the current index of an item, by its name or, if it was renamed, by key and bone.
+    """Return the current index of an item; None if it was removed.
 
-    Keys alone don't identify items: those of removed items are reused.
+    It is found by its name or, if it was renamed, by key and bone. Keys alone don't identify items:
+    those of removed items are reused.
+
+    Args:
+        item: Name, key and bone of the item.
+        noted: The items of its list when it was noted.
+        items: The current items of the list.
     """
     names = [candidate[0] for candidate in items]
     if item[0] in names:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-import bpy
-
 from ..blender.errors import listed
 from ..blender.messages import Message, joined, msg
-from ..body.flexion import flexion_of
-from ..editing.joint_uses import uses_of
+from ..body.body import Joint
 
 EVIDENCE: Final = {
     "SET": msg("stored in the armature"),
@@ -20,19 +17,18 @@ EVIDENCE: Final = {
     "POLE": msg("from a pole"),
     "BODY": msg("guessed from the body"),
 }
-"""The evidence for a joint's bend direction, by `Flexion.source`; it completes a sentence."""
+"""The evidence for a joint's bend direction, by `Joint.source`; it completes a sentence."""
 
 
-def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, list[str]]:
+def evidence_of(joints: Iterable[Joint]) -> dict[str, list[str]]:
     """Return the bones below elbows and knees, by the evidence for how they flex.
 
     Call this before adding a constraint, which stores the flexion with the bone.
     """
     by_evidence: dict[str, list[str]] = {}
-    uses = uses_of(armature)
-    for name in bones:
-        flexion = flexion_of(armature, name, uses)
-        by_evidence.setdefault("" if flexion is None else flexion.source, []).append(name)
+    for joint in joints:
+        if joint.source != "TWIST":
+            by_evidence.setdefault(joint.source, []).append(joint.bone)
     return by_evidence
 
 

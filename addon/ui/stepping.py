@@ -186,9 +186,10 @@ def is_busy() -> bool:
 
 
 def _is_modal(window: bpy.types.Window) -> bool:
-    """Return whether a window runs a modal operator; None stands for an unregistered class.
+    """Return whether a window runs a modal operator.
 
-    A finished render operator stays in the list until the next event in its window.
+    Blender lists an operator of an unregistered class as None. A finished render operator stays in
+    the list until the next event in its window.
     """
     running: list[Any] = list(window.modal_operators)
     return any(operator is None or operator.bl_idname != "RENDER_OT_render" for operator in running)

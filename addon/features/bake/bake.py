@@ -285,7 +285,13 @@ def write(selection: BakeSelection, keys: Sequence[ChannelKeys]) -> None:
 
 
 def settle(selection: BakeSelection, afterwards: str, time: float) -> None:
-    """Keep, disable or remove the baked constraints; see `editing.disable`."""
+    """Keep, disable or remove the baked constraints.
+
+    Args:
+        selection: The baked constraints.
+        afterwards: What to do with them.
+        time: The frame of a key that disables them (see `editing.disable`).
+    """
     if afterwards == REMOVE:
         editing.remove(selection.armature, *selection.items)
     elif afterwards == EXPORT:

@@ -229,7 +229,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         return context.window_manager.invoke_props_dialog(self)
 
     def execute(self, context: bpy.types.Context) -> Outcome:
-        """Bake, modally after the dialog."""
+        """Bake: modally after the dialog, at once in a script."""
         from . import bake as baking
         from . import selecting
 

@@ -101,11 +101,23 @@ class Bake(Generic[Recorded, Comparison, Result]):
         return self._play()
 
     def _compare(self, live: Recorded, played: Recorded, over: Recorded | None) -> Comparison:
-        """Compare the live range with the played keys, alone and below the constraints."""
+        """Compare the live range with the played keys.
+
+        Args:
+            live: The live range.
+            played: The keys, played with the constraints off.
+            over: The keys, played with the constraints on top; None if they don't stay on.
+        """
         raise NotImplementedError
 
     def _settle(self, live: Recorded, comparison: Comparison, drafts: Sequence[Draft]) -> Result:
-        """Keep or drop the drafts, and return the result."""
+        """Keep or drop the drafts, and return the result.
+
+        Args:
+            live: The live range.
+            comparison: The result of `_compare`.
+            drafts: The drafts of the owners' actions.
+        """
         raise NotImplementedError
 
 

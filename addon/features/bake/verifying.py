@@ -91,7 +91,11 @@ def compare(
 
 
 def _lost(baked: Recording, selections: Sequence[BakeSelection]) -> tuple[float, str, int]:
-    """Return the largest loss of a pose in files, with the bone's name and the frame."""
+    """Return the largest shear that files can't store, with the name of its bone and its frame.
+
+    Returns:
+        The shear as a distance, 0 if negligible; the bone's name; the frame.
+    """
     worst = (0.0, "", 0)
     for selection, recorded in zip(selections, baked.armatures, strict=True):
         scales = np.linalg.norm(recorded.worlds[:, :3, :3], axis=1).mean(axis=-1)
@@ -140,11 +144,11 @@ def _distances(
     ends[:, 3] = 1.0
     ends[:, 1, 1] = [bones[i].bone.length for i in selection.bones]
 
-    def apart(live_worlds: Numbers, baked_worlds: Numbers) -> Numbers:
+    def distances(live_worlds: Numbers, baked_worlds: Numbers) -> Numbers:
         return np.linalg.norm(((live_worlds - baked_worlds) @ ends)[:, :, :3], axis=2).max(axis=-1)
 
     scale = np.linalg.norm(a.worlds[:, :3, :3], axis=1).mean(axis=-1)
-    return _differences(a, b, apart), np.array(selection.chain_lengths) * scale[:, None]
+    return _differences(a, b, distances), np.array(selection.chain_lengths) * scale[:, None]
 
 
 def still_posed(

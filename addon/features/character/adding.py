@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import bpy
@@ -9,7 +10,6 @@ from mathutils import Matrix
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...body.body import Limb
 from ...body.chains import common_name, named_chain
 from ...editing import constraints as editing
 from ...editing import limb_adding as limbs
@@ -88,6 +88,6 @@ def add_hinges(armature: bpy.types.Object, part: FabrikPart, shown: dict[str, Ma
     """
     item = settings(armature).constraints[cast(int, index_of(armature, part))]
     chain = named_chain(item, pose_bones(armature)[item.bone])
-    limb = Limb(tuple(chain.bones), chain.tip, part.kind)
+    limb = replace(limb_of_part(armature, part), bones=tuple(chain.bones), hand=chain.tip)
     added = limbs.add_hinges(armature, limb)
     return limbs.keep_pose(armature, limb, shown, added)

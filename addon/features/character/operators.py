@@ -101,7 +101,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         armature = active_armature(context)
         parts, missing, frame = recognize_parts(armature, _meant_bone(context))
         fill(character_settings(armature), parts)
-        self.told = bend_sentences(evidence_of(armature, inner_joints(armature, parts)))
+        self.told = bend_sentences(evidence_of(inner_joints(armature, parts)))
         store(self.told)
         self.severity = "WARNING" if missing else "INFO"
         done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
@@ -110,7 +110,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         return joined(". ", [*filter(None, [done, missing, recalled(self.told)])])
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw how the limbs bend in Adjust Last Operation."""
+        """Draw the sentence on how the limbs bend, in Adjust Last Operation."""
         draw_sentence(self.layout, context, self.told, REDO)
 
 

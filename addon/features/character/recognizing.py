@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import bpy
 
-from fabrik_solver.motion.anatomy import part_of, words_of
+from fabrik_solver.motion.anatomy import words_of
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import joined, msg
-from ...body.body import Body, Limb
+from ...body.body import Body, Joint, Limb
 from ...body.lacking import missing_parts, stiff_limbs
 from ...body.looking import body_of, figure_among, figures
 from ...editing.switching import (
@@ -93,8 +94,7 @@ def _short_spine(body: Body) -> str:
 
 def _nameless(body: Body) -> str:
     """Return a note if only the shape, not the names, identifies limbs; empty otherwise."""
-    has_names = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
-    if has_names or not body.anatomy.limbs:
+    if {"SHAPE"} != {limb.why for limb in body.limbs}:
         return ""
     return msg("Bone names don't identify any limb; guessed from shape: check the list")
 
@@ -115,10 +115,10 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
     character.active_part = 0
 
 
-def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[str]:
-    """Return the bones below the elbows and knees of parts."""
+def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[Joint]:
+    """Return the elbows and knees of parts."""
     limbs = [part for part in parts if part.kind in LIMBS]
-    return [name for part in limbs for name in limb_of_part(armature, part).bones[1:]]
+    return [joint for part in limbs for joint in limb_of_part(armature, part).joints[1:]]
 
 
 def limb_of_part(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
@@ -127,13 +127,14 @@ def limb_of_part(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) 
     The limb has fewer bones than the part if the armature has too few.
     """
     is_limb = part.kind in LIMBS
-    limb = body_of(armature, part.bone).limb_ending(part.bone) if is_limb else None
-    if limb is None:
-        limb = Limb((part.bone,), part.bone if is_limb else "", part.kind)
+    body = body_of(armature, part.bone)
+    alone = Limb(body, (part.bone,), part.bone if is_limb else "", part.kind)
+    ending = [limb for limb in body.ended_limbs if is_limb and limb.end.bone == part.bone]
+    limb = next(iter(ending), alone)
     end = pose_bones(armature)[limb.hand or limb.bones[-1]]
     line = [end.name, *(bone.name for bone in end.parent_recursive)]
     line = line[1:] if limb.hand else line
-    return limb._replace(bones=tuple(line[: part.chain_count][::-1]))
+    return replace(limb, bones=tuple(line[: part.chain_count][::-1]))
 
 
 def _parts(body: Body) -> list[RecognizedPart]:
@@ -172,7 +173,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         ProblemError: If a switch is animated, or the controls can't be keyed; nothing is changed.
     """
     body = body_of(armature)
-    limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
+    limbs = [limb for limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
     states = limbs_to_fk(armature, limbs, keeps_animation=True)
     hide_switched(armature, states)
     character_settings(armature).switches = text_of(states)

@@ -182,8 +182,8 @@ def thin_keys(
 ) -> KeyCount:
     """Thin the keys of controls, playing them back until each joint is within an error.
 
-    Where a joint is too far off, the controls of its limb must get closer by the same factor. A
-    nearly straight limb bends by many times as much as its ends approach each other.
+    Where the error of a joint is too large, the allowed error of its limb's controls shrinks by the
+    same factor. A nearly straight limb bends by many times as much as its ends approach each other.
 
     Args:
         armature: The armature.

@@ -159,7 +159,14 @@ def _run(args: Any) -> int:
 
 
 def _simulate_some(path: str, *names: str) -> int:
-    """Simulate armatures for `jobs.simulate_outdated`, whose caller reports failures."""
+    """Simulate armatures for `jobs.simulate_outdated`; return the exit code.
+
+    The caller reports failures.
+
+    Args:
+        path: The file to write the simulations to.
+        names: The names of the armatures.
+    """
     from ..simulation import simulate
 
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -191,7 +198,7 @@ def _simulate_outdated(file: Path, processes: int) -> bool:
 def _recorded(
     args: Any, digest: bytes, selections: list[BakeSelection], frames: range
 ) -> Recording | None:
-    """Return the recording of parts, or of a part; None if the bake itself records."""
+    """Return the recording to use: joined parts, or a new part; None if the bake records itself."""
     from ..bake import parts, recording
 
     if args.merge:

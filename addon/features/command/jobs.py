@@ -1,8 +1,8 @@
 """Splitting the work of a command between several Blender processes on this computer.
 
-Each process opens the same file, and writes its results to another. Frames are independent. So are
-simulations of armatures: a process also simulates what its armatures depend on. The results
-therefore equal those of a single process bit for bit.
+Each process opens the same file, and writes its results to a file of its own. Frames are
+independent. So are simulations of armatures: a process also simulates what its armatures depend on.
+The results therefore equal those of a single process bit for bit.
 """
 
 from __future__ import annotations

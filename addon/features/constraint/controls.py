@@ -123,10 +123,14 @@ def _moves_by_key(context: bpy.types.Context) -> bool:
 
 
 def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
-    """Return why to leave a key to Blender; empty if it moves a selected bone's IK control.
+    """Return why a key press is left to Blender; empty if a selected bone has a control to move.
 
     A move that was just made can be adjusted in the redo panel, even though its control is then
     selected.
+
+    Args:
+        context: The context.
+        turns: Whether the control is to be rotated instead.
     """
     last = cast(bpy.types.WindowManager, context.window_manager).operators[-1:]
     if context.mode == "POSE" and any(op.bl_idname.startswith(MOVING) for op in last):
@@ -137,7 +141,7 @@ def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
 
 
 def _turn_refusal(context: bpy.types.Context) -> str:
-    """Return why to leave a key to Blender; empty if a control would rotate."""
+    """Return why a key press is left to Blender; empty if a control would rotate."""
     return _take_refusal(context, turns=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import bpy
@@ -194,8 +195,8 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
             target,
             self.use_roll,
         )
-        lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
-        evidence = evidence_of(armature, lower)
+        joints = [joint for limb in limbs for joint in limb.joints[1:]]
+        evidence = evidence_of([one for one in joints if not is_driven(armature, one.bone)])
         indices, warnings = add_limbs(armature, limbs, options)
         self.told = joined(
             ". ", [*filter(None, [bend_sentences(evidence, options.flip)]), *warnings]
@@ -286,7 +287,7 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
             bone=limb.bones[-1],
             count=len(bones),
         )
-    return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
+    return replace(limb, bones=tuple(rig.names[i] for i in bones[-count:]))
 
 
 register, unregister = registering(__name__)

@@ -91,7 +91,7 @@ class FABRIK_PT_sidebar(SidebarPanel, bpy.types.Panel):
 
 @on_report
 def _redraw() -> None:
-    """Redraw the panels, except in playback: Blender then redraws them if it is set to."""
+    """Redraw the panels, except in playback: Blender then redraws them if set to do so."""
     for screen, area in shown_areas():
         if screen.is_animation_playing:
             continue

@@ -159,7 +159,7 @@ def _selected(context: bpy.types.Context) -> list[Handle]:
 
 
 def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPlan]:
-    """Return the constraints that alone move or, if ``turns``, rotate selected bones, by bone."""
+    """Return, by selected bone, the only constraint that moves or, if ``turns``, rotates it."""
     if known() is None:
         return {}
     pairs = [(bone, chain) for bone in _selected(context) for chain in _posing_alone(*bone, turns)]
@@ -167,7 +167,15 @@ def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPl
 
 
 def _posing_alone(armature: bpy.types.Object, bone: str, turns: bool) -> list[ChainPlan]:
-    """Return the constraint that poses a bone alone, if the bone isn't its control."""
+    """Return the constraint that poses a bone regardless of its FK pose, in a list.
+
+    The list is empty if there is no such constraint, or if the bone is its control.
+
+    Args:
+        armature: The armature.
+        bone: The name of the bone.
+        turns: Whether the constraint has to rotate the bone, too.
+    """
     index = skeleton_of(armature).index.get(bone, -1)
     chains = [chain for chain in chains_in(armature) if index in (*chain.posed, chain.tip_bone)]
     posing = [chain for chain in chains if _poses_alone(chain, index, turns)]
@@ -186,7 +194,7 @@ def control_of(chain: ChainPlan, bone: str) -> tuple[bpy.types.Object | None, st
 def _poses_alone(chain: ChainPlan, bone: int, turns: bool) -> bool:
     """Return whether a chain with a target poses a bone regardless of its FK pose.
 
-    A hand at the tip that doesn't copy the target's rotation is only moved by it.
+    The target moves a hand at the tip that doesn't copy its rotation, but doesn't rotate that hand.
     """
     item = settings(chain.rig.object).constraints[chain.item]
     if not has_target(item.solver) or not is_on(chain) or item.influence < 1.0:

@@ -94,8 +94,8 @@ class Shot:
         """
         record = history.data(self._armature, self.owner)
         if record is None:
-            lack = history.lack(self._armature, self.owner, NOT_SIMULATED)
-            return None if lack == history.RUNNING else StartPose((), ORIGIN, lack)
+            reason = history.why_missing(self._armature, self.owner, NOT_SIMULATED)
+            return None if reason == history.RUNNING else StartPose((), ORIGIN, reason)
         if record.blob is not self._blob:
             try:
                 self._poses = unpacked(record.blob)

@@ -112,7 +112,12 @@ class ShotSimulation(history.SimulatedConstraint):
 
 
 def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
-    """Replace missing poses with the previous pose or, at the start, with the first one."""
+    """Return poses with missing ones replaced by the previous pose, or at the start by the next.
+
+    Args:
+        poses: The pose of each frame; None if it is missing.
+        bones: The number of bones, for the rest pose if all are missing.
+    """
     last = next((pose for pose in poses if pose is not None), None)
     if last is None:
         last = StoredPose(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))

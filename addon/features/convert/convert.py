@@ -285,7 +285,12 @@ def _remove_own(armature: bpy.types.Object, index: int) -> list[str]:
 
 
 def _up(root: Any, theta: float) -> Vector:
-    """Return the direction that native IK rotates to the pole, from the first bone's matrix."""
+    """Return the direction that native IK turns to the pole, in armature space.
+
+    Args:
+        root: The matrix of the chain's first bone.
+        theta: The angle from that bone's X axis, about its Y axis, in radians.
+    """
     return root.col[0].to_3d() * cos(theta) + root.col[2].to_3d() * sin(theta)
 
 

@@ -20,7 +20,7 @@ class Move(NamedTuple):
     Attributes:
         path: Data path of the new setting.
         shift: Offset to add to the values.
-        is_opposite: Whether the new setting is the inverse of a switch.
+        is_opposite: Whether the new setting is a switch with the opposite meaning.
     """
 
     path: str

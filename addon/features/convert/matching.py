@@ -18,8 +18,7 @@ from fabrik_solver import Chain, posed_chain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...body.chains import NamedChain
-from ...body.flexion import restore_flexions, stored_flexions
-from ...body.posed import bend_side
+from ...body.flexion import bend_side, restore_flexions, stored_flexions
 from ...editing.joint_uses import store_flexion
 from ...plan import planner
 from .poses import (
@@ -118,7 +117,13 @@ def match_pose(
 def decide_flexion(
     armature: bpy.types.Object, replacements: Sequence[Replacement], original: PoseMatrices
 ) -> None:
-    """Store the flexion axes of the new chains, except those that would change the pose."""
+    """Store the flexion axes of the new chains, except those that would change the pose.
+
+    Args:
+        armature: The armature.
+        replacements: The new constraints.
+        original: The pose that must not change.
+    """
     bones = {name for new in replacements for name in new.chain.bones}
     original_flexions = stored_flexions(armature, bones)
     for new in replacements:
@@ -141,7 +146,13 @@ def decide_flexion(
 def _start(
     armature: bpy.types.Object, replacements: Sequence[Replacement], original: PoseMatrices
 ) -> PoseMatrices:
-    """Enable new constraints, with the pole angles that best match the previous pose."""
+    """Enable new constraints with the pole angles that best match a pose; return their pose.
+
+    Args:
+        armature: The armature.
+        replacements: The new constraints.
+        original: The previous pose, to be matched.
+    """
     for new in replacements:
         new.constraint.enabled = False
     fk = evaluated_pose(armature)
@@ -168,7 +179,7 @@ def _is_off(
 
 
 def _apply_as_fk(armature: bpy.types.Object, new: Replacement, original: PoseMatrices) -> list[str]:
-    """Apply a chain's previous pose as its FK pose, except for animated bones."""
+    """Apply a chain's previous pose as its FK pose, except for animated bones; return notes."""
     has_changed, is_animated = apply_as_fk(armature, new.chain.bones, original)
     notes: list[str] = []
     if has_changed:

@@ -25,7 +25,7 @@ from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.rotation import PoseChannels, floats
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
-from ...body.posed import bend_side
+from ...body.flexion import bend_side
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
 from ...settings.joint_limits import joint_problem, posed_joint

@@ -34,7 +34,7 @@ class Lock:
 
 
 def pressed(lock: Lock | None, axis: int, is_plane: bool) -> Lock | None:
-    """Return the lock after a key press; it cycles through global, local and none."""
+    """Return the lock after a key press: global, then local, then None."""
     if lock is None or (lock.axis, lock.is_plane) != (axis, is_plane):
         return Lock(axis, is_plane)
     return None if lock.is_local else Lock(axis, is_plane, is_local=True)
@@ -79,7 +79,13 @@ def stepped(displacement: Vec, axes: Mat3, step: float) -> Vec:
 
 
 def on_grid(start: Vec, displacement: Vec, step: float) -> Vec:
-    """Return a displacement, changed so that it leads from a point to a point of the world grid."""
+    """Return a displacement, adjusted so that it ends on the world grid.
+
+    Args:
+        start: The point from which it starts, in world space.
+        displacement: The displacement.
+        step: The spacing of the grid.
+    """
     x, y, z = add(start, displacement)
     grid_point = (round(x / step) * step, round(y / step) * step, round(z / step) * step)
     return sub(grid_point, start)

@@ -57,11 +57,11 @@ def begin(
     """Start dragging a bone.
 
     If an active constraint poses the bone, or has it as the hand at its tip, the constraint's
-    target moves. Among several, the constraint with the nearest tip is used, then the active one. A
-    bone that is itself a target or pole moves alone. Otherwise the bone's parents follow in FK, up
-    to the topmost selected bone. Without one, they follow up to the first bone that is constrained,
-    a target, or a pole. With Blender's X-Axis Mirror, the bone on the other side is dragged as
-    well.
+    target moves. Among several such constraints, the one with the nearest tip is used, preferably
+    the active one. A bone that is itself a target or pole moves alone. Otherwise the bone's parents
+    follow in FK, up to the topmost selected bone. If none is selected, they follow up to the first
+    bone that is constrained, a target, or a pole. With Blender's X-Axis Mirror, the bone on the
+    other side is dragged as well.
 
     Args:
         armature: The armature object, in Pose Mode.
@@ -216,7 +216,7 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
 
 
 def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
-    """Return the constraint whose tip has a bone as its hand or foot, otherwise None.
+    """Return the constraint that carries a bone as its hand or foot; None if there is none.
 
     The hand is the child whose head is closest to the tip. Fingers are posed in FK, because the
     constraint orients their hand.
@@ -241,7 +241,14 @@ def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
 def _free_chain(
     rig: Skeleton, bone: str, posed: Collection[int], selected: Collection[str]
 ) -> list[int]:
-    """Return the bones to pose in FK when a bone is dragged, root first."""
+    """Return the bones to pose in FK when a bone is dragged, root first.
+
+    Args:
+        rig: The skeleton.
+        bone: The dragged bone.
+        posed: The bones at which the chain ends, because constraints pose them.
+        selected: The selected bones, the topmost of which is the first of the chain.
+    """
     path = rig.chain_up(rig.index[bone])
     start = max((index + 1 for index, i in enumerate(path) if i in posed), default=0)
     start = min(start, len(path) - 1)  # A target in FK.

@@ -190,7 +190,7 @@ def _pairs(
 ) -> dict[int, tuple[int, Mat3]]:
     """Return the counterpart of each bone of two FK drags, and the reflection to its rest axes.
 
-    Empty unless the bones of both drags correspond one to one.
+    The result is empty unless the bones of both drags correspond one to one.
     """
     if not (isinstance(first, ChainDrag) and isinstance(second, ChainDrag)):
         return {}

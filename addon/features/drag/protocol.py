@@ -24,7 +24,7 @@ class Drag(Protocol):
 
     @property
     def state(self) -> str:
-        """State of the chain that follows."""
+        """State of the chain that follows, as shown in the header."""
         ...
 
     def move_by(self, displacement: Vec) -> None:

@@ -40,8 +40,8 @@ class TargetDrag:
     """A drag of a constraint's target or pole: an object or a bone.
 
     Attributes:
-        place: Goal of the tip at the start of the drag, in world space. The target itself if no
-            constraint follows it.
+        place: Goal of the tip at the start of the drag, in world space. If no constraint follows
+            the target, this is the target itself.
         axes: The target's unit axes in world space, in columns.
         name: Name of the target.
         tip_start: Start location of the tip that follows, in world space.

@@ -84,7 +84,14 @@ def apply_pose(armature: bpy.types.Object, values: Values) -> None:
 def key_values(
     armature: bpy.types.Object, span: Span, shown: Sequence[Values], fk_before: Values
 ) -> None:
-    """Insert keys with the values at each frame of a span, and the earlier values at its guards."""
+    """Insert keys with the values at each frame of a span, and the earlier values at its guards.
+
+    Args:
+        armature: The armature.
+        span: The frames.
+        shown: The values at each frame.
+        fk_before: The earlier FK values, by channel.
+    """
     for (name, channel), outside_values in fk_before.items():
         bone = pose_bones(armature)[name]
         rows = [values[name, channel] for values in shown]

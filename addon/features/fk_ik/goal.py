@@ -35,7 +35,7 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
-from ...body.posed import bend_side
+from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import side_of_bend
 from ...frame.armature import Evaluated
@@ -127,7 +127,14 @@ def fk_goal(
 
 
 def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec]) -> Chain:
-    """Return the evaluated chain from a start bone on."""
+    """Return the evaluated chain from a start bone onward.
+
+    Args:
+        chain: The constraint.
+        start: The index of the bone in the chain.
+        frames: The evaluated frames of all its bones.
+        joints: The joints from that bone onward.
+    """
     end = start + len(joints) - 1
     tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]
     axes = [axes for axes, _ in frames[start:end]]
@@ -144,7 +151,7 @@ def _from_world(chain: ChainPlan, world: Frame, location_world: Vec) -> Vec:
 
 
 def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
-    """Return the evaluated tip of a chain in armature space."""
+    """Return the evaluated tip of a chain in armature space; ``last`` is its last bone's frame."""
     if chain.tip_bone >= 0:
         return shown.frame(chain.tip_bone)[1]
     return point_in(last, (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0))
@@ -172,7 +179,7 @@ def _target_goal(
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
     """Return the distance of a straight chain's target beyond full reach, as a fraction of it.
 
-    If it were closer, the chain would bend by the square root of the rounding error.
+    If the target were closer, the chain would bend by the square root of the rounding error.
 
     Args:
         depsgraph: The depsgraph.
@@ -186,12 +193,18 @@ def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> fl
 
 
 def _reach_offset(chain: Chain, softness: float, overreach: float) -> Vec:
-    """Return the offset of the target from the tip, for straight or soft chains."""
+    """Return the offset from tip to target that Softness and full reach require.
+
+    Args:
+        chain: The evaluated chain.
+        softness: The softness to make up for.
+        overreach: The result of `_beyond`, for a straight chain.
+    """
     root_to_tip = chain.start[-1].at()
     distance = length(root_to_tip)
     if distance == 0.0:
         return ORIGIN
-    is_straight = distance > 0.5 and chain.aside < STRAIGHT
+    is_straight = distance > 0.5 and chain.deviation < STRAIGHT
     wanted = 1.0 + overreach if is_straight else distance
     start = 1.0 - softness
     if distance > start and softness > 0.0:

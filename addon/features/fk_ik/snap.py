@@ -146,7 +146,7 @@ def snappable_chains(
 def on_top(chains: Sequence[ChainPlan]) -> list[int]:
     """Return the constraints layered on top of chains of the same armature.
 
-    They affect the snapped pose in the same way, so they are muted while it is determined.
+    They act on top of either pose, so they are muted while the snapped pose is determined.
     """
     items = {chain.item for chain in chains}
     bones = {bone for chain in chains for bone in chain.bones}
@@ -189,7 +189,8 @@ def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
     """Return the other active constraints that are solved together with those of the chains.
 
     All of them are solved from the FK pose of all their bones. If some are switched, the FK pose
-    must equal the shown pose. Otherwise the others would find a different solution without them.
+    must equal the shown pose. Otherwise the constraints that aren't switched would find a different
+    solution.
     """
     items = {chain.item for chain in chains}
     units = planner.current().units_of[chains[0].rig.uid]

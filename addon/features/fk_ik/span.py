@@ -99,7 +99,7 @@ def key_influence(armature: bpy.types.Object, index: int, span: Span, is_on: boo
 def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
     """Key the influence of a constraint from 0 at a frame to 1 a quarter of a second later.
 
-    If it has keys in between, it blends to them instead.
+    If the influence has keys in between, it blends to those instead.
 
     Args:
         armature: The armature.

@@ -365,7 +365,14 @@ class Snap:
             )
 
     def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[SnapControl]:
-        """Move a chain's target and pole, and return those that weren't at their goals."""
+        """Move a chain's target and pole, and return those that weren't at their goals.
+
+        Args:
+            depsgraph: The depsgraph, with the chain in its FK pose.
+            i: The index of the chain.
+            is_first: Whether this is the first pass, which moves all and leaves other controls for
+                later.
+        """
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
         if chain.item in self._placed and self._span.switches:
             target = None

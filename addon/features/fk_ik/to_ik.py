@@ -145,10 +145,10 @@ def _shown(
 def _under_layers(
     armature: bpy.types.Object, channels: Sequence[ChannelKey], wanted: Values
 ) -> Values:
-    """Return the FK pose that earlier constraints in the stack turn into the shown pose.
+    """Return the FK pose that earlier constraints in the stack turn into a wanted pose.
 
-    The remaining difference is added to the FK pose repeatedly. Returns the best pose if that
-    doesn't converge, as with a look-at.
+    The remaining difference is added to the FK pose repeatedly. If that doesn't converge, as with a
+    look-at, the best pose is returned.
     """
     fk_before = fk_values(armature, channels)
     fk = best = wanted
@@ -175,7 +175,15 @@ def _corrected(
     shown: Sequence[float],
     wanted: Sequence[float],
 ) -> list[float]:
-    """Return the FK values to try next for a channel."""
+    """Return the FK values to try next for a channel.
+
+    Args:
+        armature: The armature.
+        key: The channel.
+        fk: The FK values tried last.
+        shown: The values that were shown with these.
+        wanted: The values to be shown.
+    """
     name, channel = key
     if channel in OTHERS:
         return [a + c - b for a, b, c in zip(fk, shown, wanted, strict=True)]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import pi
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import bpy
-from mathutils import Matrix, Quaternion, Vector
+from mathutils import Matrix, Quaternion
 
 from fabrik_solver.motion.anatomy.thresholds import NO_LENGTH
 
 from ...blender.access import pose_bones, rest_bone
-from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.messages import counted
-from ...body.body import Body
-from ...body.foot import soles_of, standing_pose
+from ...body.body import Foot
 from ...body.looking import body_of
 from ...editing.controls import (
     FOOT_CONTROLS,
@@ -34,70 +32,29 @@ from ...ui.registering import registering
 from .settings import has_roll, roll_settings
 
 
-class RestSole(NamedTuple):
-    """The sole of a foot, in the space of the foot.
-
-    Attributes:
-        matrix: Its axes at the heel: Y points to the toes, Z down.
-        length: Its length.
-        toe: The toe bone if it is a descendant of the foot, otherwise empty.
-        neutral: Matrix of the toes when the foot stands.
-    """
-
-    matrix: Matrix
-    length: float
-    toe: str
-    neutral: Matrix
-
-
-def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
-    """Return the sole that On the Ground finds for a foot.
+def sole_of(armature: bpy.types.Object, foot: str) -> Foot | None:
+    """Return the sole of a foot, in the space of the bone that poses it.
 
     None if it isn't the foot of a leg, or if its joints coincide with the ankle, as a robot's do.
     """
     body = body_of(armature, foot)
-    legs = [shape for shape, limb in body.limbs if limb.hand == foot and limb.kind == "LEG"]
-    if not legs:
+    sole = next((leg.foot for leg in body.legs if leg.hand == foot), None)
+    if sole is None or sole.along.length <= NO_LENGTH * body.size:
         return None
-    [points] = soles_of(body, legs)
-    bones = cast(Any, armature.data).bones
-    toe = body.names[legs[0].toe] if legs[0].toe >= 0 else ""
-    toe = toe and (body.rig.control(armature, toe) or toe)
-    toe = toe if toe and bones[foot] in bones[toe].parent_recursive else ""
-    standing, *toes = _standing(body, [foot, *filter(None, [toe])])
-    to_foot = standing.inverted()
-    neutral = to_foot @ toes[0] if toes else Matrix()
-    heel, tip = (_in_foot(body, bone, point, foot, toe, neutral) for bone, point in points[::2])
-    up = to_foot.to_3x3() @ body.up
-    along = tip - heel
-    along -= along.dot(up) * up
-    if along.length <= NO_LENGTH * body.size:
-        return None
-    y, z = along.normalized(), -up
-    axes = Matrix(cast(Any, (y.cross(z), y, z))).transposed()
-    return RestSole(
-        Matrix.LocRotScale(cast(Any, heel), axes.to_quaternion(), None), along.length, toe, neutral
-    )
-
-
-def _standing(body: Body, names: Sequence[str]) -> list[Matrix]:
-    """Return the armature-space matrices of a foot's bones when the character stands."""
-    clip = None if body.has_rest_pose else Clip(body.armature)
-    return standing_pose([rest_bone(body.armature, name) for name in names], body.up, clip)
-
-
-def _in_foot(body: Body, bone: str, point: Vector, foot: str, toe: str, neutral: Matrix) -> Vector:
-    """Return a point of a sole in the space of the posed foot."""
-    if bone == toe:
-        return neutral @ point
-    if bone == foot:
-        return point
+    posing = rest_bone(armature, foot)
+    toe = sole.toe and (body.rig.control(armature, sole.toe) or sole.toe)
+    toe = toe if toe and posing in rest_bone(armature, toe).parent_recursive else ""
+    neutral = sole.neutral
+    if toe != sole.toe:
+        rest = rest_bone(armature, toe or foot).matrix_local
+        neutral = posing.matrix_local.inverted() @ rest
     # Controls pose the character's bones, which therefore stand as in the rest pose.
-    rest, rest_foot = (rest_bone(body.armature, name).matrix_local for name in (bone, foot))
-    return rest_foot.inverted() @ rest @ point
+    turn = posing.matrix_local.inverted() @ rest_bone(armature, sole.bone).matrix_local
+    heel, ball, tip = (turn @ point for point in (sole.heel, sole.ball, sole.tip))
+    return Foot(foot, toe, heel, ball, tip, neutral, turn.to_3x3() @ sole.up, sole.floor)
 
 
-def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, RestSole]:
+def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, Foot]:
     """Return the soles of feet without a roll that can get one, by index of their constraints."""
     items: Any = settings(armature).constraints
     soles = {
@@ -108,7 +65,7 @@ def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, Re
     return {index: sole for index, sole in soles.items() if sole is not None}
 
 
-def add_rolls(armature: bpy.types.Object, soles: Mapping[int, RestSole]) -> int:
+def add_rolls(armature: bpy.types.Object, soles: Mapping[int, Foot]) -> int:
     """Add roll controls to feet whose targets are bones; return their number.
 
     Nothing moves: the controls are in their rest pose, except toe controls of bent toes.
@@ -145,9 +102,7 @@ def add_rolls(armature: bpy.types.Object, soles: Mapping[int, RestSole]) -> int:
     return len(soles)
 
 
-def _add_bones(
-    armature: bpy.types.Object, soles: dict[int, RestSole]
-) -> dict[int, tuple[str, str]]:
+def _add_bones(armature: bpy.types.Object, soles: dict[int, Foot]) -> dict[int, tuple[str, str]]:
     """Add the control bones of rolls and toes as children of the targets; return their names."""
     names: dict[int, tuple[str, str]] = {}
     items: Any = settings(armature).constraints
@@ -156,12 +111,12 @@ def _add_bones(
         for index, foot, target, offset, sole in wanted:
             above = bones[target]
             roll = bones.new(control_name(foot, "IK Roll", False))
-            roll.tail = (0.0, sole.length, 0.0)
+            roll.tail = (0.0, sole.along.length, 0.0)
             roll.matrix = above.matrix @ offset @ sole.matrix
             controls = [roll]
             if sole.toe:
                 toe = bones.new(control_name(sole.toe, "IK", False))
-                toe.tail = (0.0, 0.25 * sole.length, 0.0)
+                toe.tail = (0.0, 0.25 * sole.along.length, 0.0)
                 toe.matrix = above.matrix @ offset @ sole.neutral
                 controls.append(toe)
             for bone in controls:
@@ -185,14 +140,22 @@ def _offset(item: Any) -> Matrix:
 
 
 def _show_roll(
-    armature: bpy.types.Object, name: str, foot: str, sole: RestSole, circle: bpy.types.Object
+    armature: bpy.types.Object, name: str, foot: str, sole: Foot, circle: bpy.types.Object
 ) -> None:
-    """Show a roll control as a wheel behind the heel, even for a foot on a stair."""
+    """Show a roll control as a wheel behind the heel, even for a foot on a stair.
+
+    Args:
+        armature: The armature.
+        name: The control.
+        foot: The foot.
+        sole: Its sole.
+        circle: The custom shape.
+    """
     bone: Any = pose_bones(armature)[name]
     show_as_control(bone, circle)
     bone.rotation_mode = "XYZ"
     bone.lock_location = bone.lock_scale = (True, True, True)
-    center = Matrix.Translation((0.0, -0.35 * sole.length, -0.1 * sole.length))
+    center = Matrix.Translation((0.0, -0.35 * sole.along.length, -0.1 * sole.along.length))
     in_foot = sole.matrix @ center @ Matrix.Rotation(0.5 * pi, 4, "Z")
     bone.custom_shape_transform = pose_bones(armature)[foot]
     bone.custom_shape_translation = in_foot.translation

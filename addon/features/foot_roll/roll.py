@@ -207,7 +207,7 @@ class RolledToes(PrePassBone):
 def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Let the foot of a chain roll, if it has a roll control.
 
-    A target of another kind, or in another armature, can't have one as its child.
+    A target of another kind, or in another armature, can't have a control as its child.
 
     Raises:
         ProblemError: If a named bone doesn't exist, the toes don't rotate with the foot, or a

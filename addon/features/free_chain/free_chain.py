@@ -153,7 +153,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> FreeChainInput:
     owner = history.owner_path(chain.item, "follow")
     simulation = history.data(armature, owner)
     if simulation is None:
-        raise ProblemError(history.lack(armature, owner))
+        raise ProblemError(history.why_missing(armature, owner))
     cached = _cached_trail(
         chain, simulation, free_chain_settings(settings(armature).constraints[chain.item]).use_path
     )

@@ -110,7 +110,7 @@ def _body_channels(
 
 
 def _mark(channel: TargetChannel, falls: Sequence[Footfall], frames: range) -> None:
-    """Request keys at toe-off, mid-swing and landing."""
+    """Request keys of a foot's channel at toe-off, mid-swing and landing."""
     for previous, fall in pairwise(falls):
         for frame, ground in ((floor(fall.lift), previous.ground), (ceil(fall.land), fall.ground)):
             if frame in frames:

@@ -130,8 +130,8 @@ def _append_legs(
     floor = _floor(rig, body, legs, stand)
     for leg, name in zip(legs, names, strict=True):
         _append(rig.object, gait, name)
-        gait.legs[-1].offset = vector(stand.offsets.get(leg.end, Vector()))
-        if leg.foot or leg.switch:
+        gait.legs[-1].offset = vector(stand.offsets.get(leg.end.bone, Vector()))
+        if not leg.end.at_tail or leg.switch:
             gait.legs[-1].height = max(0.0, body.up.dot(_end(rig, leg, stand)) - floor)
 
 
@@ -149,7 +149,14 @@ def _why_too_few(armature: bpy.types.Object, body: Body, is_chosen: bool) -> str
 
 
 def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str) -> FabrikGait:
-    """Append a walk without legs, with its standing pose and the name of its body."""
+    """Append a walk without legs, and return it.
+
+    Args:
+        armature: The armature.
+        body: Its recognized body.
+        stand: How it stands before walking.
+        bone: The name of the bone that carries the legs.
+    """
     title = free_name(armature, "Walk", "gaits")
     gait = gait_settings(armature).gaits.add()
     gait.name, gait.body = title, bone
@@ -182,9 +189,10 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[Limb]]:
     """
     armature = rig.object
     if tips:
-        return standing_body(armature), _chosen(rig, tips)
+        body = standing_body(armature)
+        return body, _chosen(body, rig, tips)
     body = body_of(armature, meant_figure(armature))
-    legs = [limb for _, limb in body.limbs if limb.kind == "LEG"]
+    legs = body.legs
     refuse_left_behind(armature, legs)
     up = armature.matrix_world.to_3x3() @ body.up
     if up.z < UPRIGHT * up.length:
@@ -192,24 +200,25 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[Limb]]:
     if body.has_rest_pose and not 2 <= len(legs) <= MOST_WALKING:
         standing = standing_body(armature)
         if crawler := crawler_legs(standing.bones):
-            return standing, [Limb(tuple(standing.names[bone] for bone in leg)) for leg in crawler]
+            lines = [tuple(standing.names[bone] for bone in leg) for leg in crawler]
+            return standing, [Limb(standing, line) for line in lines]
     return body, legs
 
 
 def _end(rig: Skeleton, leg: Limb, stand: Stand) -> Vector:
     """Return the end of a standing leg, in armature space."""
-    bone = rig.rest(rig.index[leg.end])
-    return stand.shown_at(bone).translation if leg.foot else bone.tail_local
+    bone = rig.rest(rig.index[leg.end.bone])
+    return bone.tail_local if leg.end.at_tail else stand.shown_at(bone).translation
 
 
-def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
+def _chosen(body: Body, rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
     """Return the legs that end at these bones, each from where it branches off."""
     paths = [rig.chain_up(rig.index[tip]) for tip in tips]
     legs: list[Limb] = []
     for i, path in enumerate(paths):
         shared = set[int]().union(*(other for j, other in enumerate(paths) if j != i))
         bones = [bone for bone in path if bone not in shared] or path[-1:]
-        legs.append(Limb(tuple(rig.names[bone] for bone in bones)))
+        legs.append(Limb(body, tuple(rig.names[bone] for bone in bones)))
     return legs
 
 
@@ -228,15 +237,23 @@ def _constraint(
     stand: Stand,
     made: list[bpy.types.Object],
 ) -> str:
-    """Return the name of a leg's constraint, adding one if necessary."""
+    """Return the name of a leg's constraint, adding one if necessary.
+
+    Args:
+        armature: The armature.
+        rig: Its skeleton.
+        leg: The leg.
+        stand: How the character stands.
+        made: The list to which the target of a new constraint is appended.
+    """
     if constraint := reaching(armature, leg):
         return constraint
-    ends = {leg.end, leg.bones[-1]}
+    ends = {leg.end.bone, leg.bones[-1]}
     for item in settings(armature).constraints:
         if item.bone in ends and kind_of(item.solver).reaches:
             return item.name
-    tip, target = leg.end, None
-    if leg.foot:
+    tip, target = leg.end.bone, None
+    if not leg.end.at_tail:
         foot = armature.matrix_world @ stand.shown_at(rig.rest(rig.index[tip]))
         size = 0.25 * rig.rest(rig.index[leg.bones[-1]]).length * armature.matrix_world.median_scale
         size = beside_mesh(armature, tip, size)
@@ -244,7 +261,7 @@ def _constraint(
         target = new_empty(armature, f"{tip} Target", position, size, "CUBE")
         target.rotation_euler = upright(foot).to_euler()
         made.append(target)
-    has_foot = bool(leg.foot)
+    has_foot = not leg.end.at_tail
     item = editing.add(armature, tip, target, chain_count=len(leg.bones), use_tail=not has_foot)
     item.swing = 1.0
     if has_foot:
@@ -260,7 +277,8 @@ def _floor(rig: Skeleton, body: Body, legs: Sequence[Limb], stand: Stand) -> flo
 
     If the feet aren't parented to the legs, all bones are considered. Without feet it is 0.
     """
-    feet = [bone for leg in legs if leg.foot for bone in rig.below({rig.index[leg.foot]})]
+    ends = [rig.index[leg.end.bone] for leg in legs if not leg.end.at_tail]
+    feet = [bone for end in ends for bone in rig.below({end})]
     if not feet:
         return 0.0
     if "FEET" in body.anatomy.missing():

@@ -56,7 +56,7 @@ class RestLeg(NamedTuple):
         chain: Its constraint.
         joints: The joints from the root to the foot.
         foot: The rest position of the foot.
-        height: How far that is above the ground.
+        height: The height of that position above the ground.
         axes: The rest axes of the foot bone, if the constraint orients it.
         group: Its group.
         spine: Its position along the spine (see `WalkingLeg`).
@@ -83,8 +83,8 @@ class GaitPlan:
         head: The rest position of the body, in armature space.
         rest: The body bone's rest axes, or None if there is none.
         legs: Its legs.
-        spine: The bones after the body up to the last that carries legs, each with the fraction of
-            their length up to its tail.
+        spine: The bones from the body to the last one that carries legs. Each has the fraction of
+            the spine's length up to its tail.
         ground: The ground; empty until resolved.
         problem: Why the walk can't work; empty if it can.
         stand: The standing matrices of bones in armature space, if the rest pose doesn't stand.
@@ -110,7 +110,7 @@ class GaitPlan:
     def head_at_rest(self, bone: int) -> Vec:
         """Return a bone's head in the standing pose, in armature space.
 
-        The matrix's translation differs in its last digits, and stored histories depend on those.
+        The translation of `at_rest` differs in its last digits, on which stored histories depend.
         """
         rest = self.rig.rest(bone)
         stand = self.stand.get(bone)
@@ -152,7 +152,7 @@ class GaitPlan:
             )
         return mat_product(upright, self.axes), origin
 
-    def beneath(self, leg: RestLeg) -> Vec:
+    def above_ground(self, leg: RestLeg) -> Vec:
         """Return the vector up from the ground to a foot's rest position, in armature space."""
         return scaled(mat_columns(self.axes)[2], leg.height)
 
@@ -171,7 +171,7 @@ class GaitPlan:
 
         def seen(leg: RestLeg, point: Vec) -> Vec:
             # Measured from the sole, so roots are lower by the ankle's height.
-            point = sub(point, self.beneath(leg))
+            point = sub(point, self.above_ground(leg))
             return mat_apply(back, mat_apply(world[0], sub(point, self.head)))
 
         return [
@@ -201,7 +201,7 @@ def forget_plans() -> None:
 
 
 def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
-    """Resolve an armature's walks again; see `resolved_gait`."""
+    """Resolve an armature's walks again, and return them; see `resolved_gait`."""
     count = len(gait_settings(rig.object).gaits)
     plans = _plans[rig.uid] = []
     for index in range(count):
@@ -330,8 +330,8 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
     """Return the bones between body and legs, with the fraction of the spine up to each tail.
 
-    A bone that carries only one leg, such as a shoulder blade, isn't part of the spine. The spine
-    is empty if it branches, or if all legs are at its end.
+    A bone that carries only one leg, such as a shoulder blade, isn't part of the spine. The result
+    is empty if the spine branches, or if all legs are at its end.
     """
     rig = plan.rig
     if not plan.leans:

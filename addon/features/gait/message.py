@@ -37,7 +37,8 @@ def status_message(armature: bpy.types.Object, index: int) -> str:
     owner = f"fabrik.gaits[{index}]"
     record = history.data(armature, owner)
     if record is None:
-        return history.lack(armature, owner, msg("The steps aren't simulated: press Simulate"))
+        unknown = msg("The steps aren't simulated: press Simulate")
+        return history.why_missing(armature, owner, unknown)
     walked = stored_walk(record.blob)
     if walked is None or not record.is_fresh:
         return msg("Simulation is outdated: press Simulate")

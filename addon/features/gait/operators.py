@@ -130,8 +130,8 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     ) -> None:
         """Turn the new targets into control bones, and show a leg, preferably the active bone's.
 
-        Not if the armature walks as an object, because control bones would move with it. In Pose
-        Mode, select the body to animate next, unless the active bone is part of a leg.
+        If the armature walks as an object, the targets stay, because control bones would move with
+        it. In Pose Mode, select the body to animate next, unless the active bone is part of a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""

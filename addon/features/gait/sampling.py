@@ -112,7 +112,7 @@ class WalkSampler:
         simulated = history.data(rig.object, plan.path)
         if simulated is None:
             missing = msg("The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name)
-            return history.lack(rig.object, plan.path, missing)
+            return history.why_missing(rig.object, plan.path, missing)
         record = stored_walk(simulated.blob)
         outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
         if record is None or len(record[0].falls) != len(plan.legs):
@@ -196,7 +196,7 @@ class WalkGoal:
         foot, swing = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         plan = self.sampler.plan
         world = snapshot.world(chain.rig.object, chain.rig.uid)
-        height = length(mat_apply(world[0], plan.beneath(plan.legs[self.leg])))
+        height = length(mat_apply(world[0], plan.above_ground(plan.legs[self.leg])))
         goal_point = add(foot.place, scaled(foot.normal, height))
         if swing is not None:
             root = _root(snapshot, chain)

@@ -204,7 +204,7 @@ def _rest_floor(legs: Sequence[WalkingLeg], body: Frame) -> tuple[Vec, Vec]:
 
 
 def _hit(point: Vec, normal: Vec, origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
-    """Return where a ray from above hits the plane of a point and a normal."""
+    """Return where a ray hits the plane of a point and a normal from above; None if it misses."""
     down = -dot(direction, normal)
     if down <= 0.0:
         return None

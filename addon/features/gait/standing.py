@@ -1,9 +1,9 @@
 """The pose in which a character stands before walking: its rest pose, or one from its clip.
 
 In some captures all bones lie along one axis at rest, and the character stands only in the action.
-The body's pose is then taken at the frame where the character was recognized. It faces along an
-axis of the armature, as at rest. Each leg's pose relative to the body is taken at the frame where
-its foot stands.
+The body's pose is then taken at the frame where the character was recognized. The body faces along
+an axis of the armature, as at rest. Each leg's pose relative to the body is taken at the frame
+where its foot stands.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Stand(NamedTuple):
 
     Attributes:
         matrices: The standing matrices of body and legs by bone name, replacing the rest pose.
-        shown: The animated matrices of the legs and feet, all bones included.
+        shown: The animated matrices of all bones of the legs and feet.
         offsets: The horizontal offset from each foot to its average position on the ground. In a
             single frame a foot may be ahead of the hips or behind them.
     """
@@ -56,7 +56,7 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stan
     """
     if body.frame is None:
         return Stand()
-    if not all(leg.foot for leg in legs):
+    if any(leg.end.at_tail for leg in legs):
         raise ProblemError(
             "“{armature}” doesn't stand in its rest pose: pose it standing, and apply that as "
             "the rest pose",
@@ -76,7 +76,7 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stan
     shown: dict[str, Matrix] = {}
     offsets: dict[str, Vector] = {}
     for leg in legs:
-        end, chain = leg.foot, [*leg.bones, leg.foot]
+        end, chain = leg.end.bone, [*leg.bones, leg.end.bone]
         below = [rig.names[i] for i in sorted(rig.below({rig.index[end]}))]
         frames = standing_frames(below, up, clip)
         pose = clip.matrices(frames[0])

@@ -78,7 +78,13 @@ def bake(
 
 
 def _body_channels(hip: Hip, error: float, edges: set[int]) -> list[TargetChannel]:
-    """Return the channels of a bone that moves for its legs."""
+    """Return the channels of a bone that moves for its legs.
+
+    Args:
+        hip: The bone.
+        error: The maximum error of a foot, in meters.
+        edges: The frames that always get keys.
+    """
     bone = pose_bones(hip.rig.object)[hip.rig.names[hip.bone]]
     channels = [TargetChannel(bone, LOCATION, error, required=set(edges))]
     if len(hip.ends) > 1:

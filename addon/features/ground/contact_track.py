@@ -63,7 +63,8 @@ class ContactTrack:
         drifts: For each contact, how far the floor is above its lowest height.
         level: The height above the armature's origin at which the foot or its knee stands; None if
             unknown.
-        is_tilted: Whether the foot isn't at its resting angle to the floor then, as when sitting.
+        is_tilted: Whether the standing foot isn't at its resting angle to the floor, as when
+            sitting.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class ContactTrack:
         ]
 
     def _level(self, heels: Sequence[float], balls: Sequence[float]) -> tuple[float | None, bool]:
-        """Return the height at which the foot stands on its ball or else its heel, and if tilted.
+        """Return the height at which the foot stands (ball, else heel), and whether it is tilted.
 
         A flat foot's joint is as high as at rest; while it rolls, the toes may be pressed down. If
         an importer moved the hip, the rest pose doesn't stand at the armature's origin. The sole
@@ -228,6 +229,11 @@ class ContactTrack:
 
 
 def frames_of(contact: Contact, kind: str) -> list[int]:
-    """Return the frames of a contact in which this part of the foot stands."""
+    """Return the frames of a contact in which a part of the foot stands.
+
+    Args:
+        contact: The contact.
+        kind: The part: `HEEL`, `FLAT` or `BALL`.
+    """
     parts = [part for part in contact.parts if part.kind == kind]
     return [frame for part in parts for frame in range(part.first, part.last + 1)]

@@ -75,7 +75,10 @@ class MovedHip(Protocol):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame."""
+        """Return how a leg's hip joint is displaced: the inputs, and a function of the frame.
+
+        None if the feet aren't known ahead.
+        """
 
 
 @dataclass(eq=False)
@@ -112,15 +115,15 @@ class GroundGoal:
         return not isinstance(self.ground, SceneGround)
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return the state of the ground."""
+        """Return the state of the ground; None if it is unknown."""
         return self.ground.state(depsgraph)
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground.
 
-        On both sides of a cut, a leg keeps its pose: many captures start in the rest pose. The hip
-        carries the leg and has already moved. Elsewhere, a nearly straight leg keeps its extension
-        if that takes little correction (see `Knees`).
+        On both sides of a cut, a leg keeps its pose, because many captures start in the rest pose.
+        Only the hip moves it. Elsewhere, a nearly straight leg keeps its extension if that takes
+        little correction (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)
@@ -264,7 +267,7 @@ class GroundGoal:
             or contact_track is None
             or not (contact_track.covers(kept.start) and contact_track.covers(kept.end))
         ):
-            return None, history.lack(chain.rig.object, owner, UNKNOWN)
+            return None, history.why_missing(chain.rig.object, owner, UNKNOWN)
         if not contact_track.has_ground:
             return contact_track, history.note(kept, time) or NOTHING_BELOW
         lack = "" if contact_track.contacts else KNEELING if contact_track.kneels else NONE_FOUND
@@ -355,9 +358,9 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the animation's floor below a foot, above the armature's origin.
 
     It is derived from the contacts of all feet together; 0 without contacts. Feet that aren't at
-    their resting angle, as when sitting, count only if no other does. The markers of a capture may
-    sit at different heights on the two feet. So a foot that stands off the common floor, but within
-    the range of contacts, has a floor of its own.
+    their resting angle, as when sitting, count only if no other foot does. The markers of a capture
+    may sit at different heights on the two feet. So a foot that stands off the common floor, but
+    within the range of contacts, has a floor of its own.
 
     Args:
         chain: The foot.

@@ -22,7 +22,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.planted import Pose
+from fabrik_solver.motion.ground import Pose
 from fabrik_solver.motion.sole import Sole, counted, resting_normal
 
 from ...plan.chain_plan import Aim
@@ -123,7 +123,7 @@ def ground_below(probe: Probe, foot: Pose, points: Iterable[Vec]) -> GroundOffse
 
 
 def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:
-    """Return a pose as a goal; if the foot may only be lifted, no lower than the animated one."""
+    """Return a pose as a goal, no lower than the animated goal if the foot may only be lifted."""
     location, axes = foot.place, animated.axes
     rise = dot(sub(animated.place, location), probe.up)
     if probe.lift_only and rise > 0.0:
@@ -139,7 +139,7 @@ def pose_of(aim: Aim) -> Pose:
 
 
 def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
-    """Blend from the animated pose to the pose on the ground."""
+    """Return a foot's pose blended from the animated pose (weight 0) to that on the ground (1)."""
     if weight >= 1.0 or weight <= 0.0:
         return foot if weight >= 1.0 else animated
     return Pose(mix(animated.place, foot.place, weight), slerp(animated.turn, foot.turn, weight))
@@ -176,7 +176,14 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> GroundOf
 
 
 def _goal_height(probe: Probe, under: Under, point: Vec, tilt: Vec) -> float:
-    """Return how high a tilted foot's goal is if one of its points is on the plane of a face."""
+    """Return how high a tilted foot's goal is if one of its points is on the plane of a face.
+
+    Args:
+        probe: The probe.
+        under: The face.
+        point: The point, relative to the goal.
+        tilt: The rotation vector of the tilt.
+    """
     turned = rotate(shape.turn_of(tilt), point)
     aside = across(sub(turned, point), probe.up)
     level = probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
@@ -232,7 +239,13 @@ def _present(beside: Sequence[Below]) -> list[list[float]]:
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
-    """Return the lowest point's depth below ground; walls next to the first point count less."""
+    """Return the lowest point's depth below ground; walls next to the first point count less.
+
+    Args:
+        probe: The probe.
+        heights: The height of each point.
+        levels: The level of the ground below each point; None without ground.
+    """
     pairs = zip(heights, levels, strict=True)
     lacks = [(level - height, level) for height, level in pairs if level is not None]
     far = CLIMB * probe.leg

@@ -28,7 +28,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.columns import LOOKED, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import mean
-from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_lift, pitched
+from fabrik_solver.motion.ground import CarriedLeg, Pose, hip_lift, pitched
 from fabrik_solver.motion.smoothest import Wish
 
 from ...blender.errors import ProblemError
@@ -95,11 +95,11 @@ class Hip(PrePassBone):
         else:
             self._now = None
             move = self._unforeseen(snapshot, aims, stances[working[0]])
-        if move.shift == ORIGIN and move.turn == QUAT_IDENTITY:
+        if move.place == ORIGIN and move.turn == QUAT_IDENTITY:
             return None
         return self.inputs(snapshot, move)
 
-    def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
+    def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> Pose:
         """Return the movement of the hip if the feet are known ahead."""
         leg, feet = next(iter(stances.items()))
         options = ground_settings(snapshot.item(leg))
@@ -113,7 +113,7 @@ class Hip(PrePassBone):
 
     def _unforeseen(
         self, snapshot: Snapshot, aims: Mapping[ChainPlan, Aim | None], stances: Stances | None
-    ) -> BodyMove:
+    ) -> Pose:
         """Return the movement of the hip for the ground that is below the feet at this moment."""
         working = {leg: aim for leg, aim in aims.items() if aim is not None}
         first = next(iter(working))
@@ -122,9 +122,9 @@ class Hip(PrePassBone):
         free = _free([*working], [*working], snapshot.time)
         legs = [self._leg(snapshot, leg, working[leg]) for leg in free]
         if not legs:
-            return BodyMove()
+            return Pose(ORIGIN)
         lift = min(hip_lift(legs, probe.up, options.hip_reach, options.hip_follow))
-        return BodyMove(scaled(probe.up, lift))
+        return Pose(scaled(probe.up, lift))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the location and rotation of the hip.
@@ -137,7 +137,7 @@ class Hip(PrePassBone):
         local = pose.posed_local(self.bone)
         undone = self.rig.from_world(inputs.world)
         axes, head = bone_frame(bone, local, inputs.parent)
-        shift = mat_apply(undone[0], move.of(point_in(inputs.world, head)))
+        shift = mat_apply(undone[0], move.moved(point_in(inputs.world, head)))
         location = moved_location(bone, local.location, inputs.parent[0], shift)
         rotation = local.rotation
         if move.turn != QUAT_IDENTITY:
@@ -149,7 +149,7 @@ class Hip(PrePassBone):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame.
+        """Return how a leg's hip joint is displaced: the inputs, and a function of the frame.
 
         None if the feet aren't known ahead.
         """
@@ -195,7 +195,7 @@ class HipLimits(NamedTuple):
     reach: float
 
 
-class HipPath(Column[float, BodyMove]):
+class HipPath(Column[float, Pose]):
     """A body's movement at any time, if all of its feet are known ahead.
 
     The body follows its locked feet. The standing legs at each end of the trunk lift and pitch it.
@@ -226,18 +226,18 @@ class HipPath(Column[float, BodyMove]):
 
     def shift_of(self, foot: Stances, frame: int) -> Vec:
         """Return how far a leg's hip joint moves at a frame, whether or not the foot stands."""
-        return self[frame].of(foot.carried[frame - foot.start].root)
+        return self[frame].moved(foot.carried[frame - foot.start].root)
 
-    def _moved(self, time: float) -> BodyMove:
+    def _moved(self, time: float) -> Pose:
         """Return the body's movement at a time."""
         lifts = [lift.at(time) for lift in self._lifts]
         jolt = _jolt(_free(self._chains, self._feet, time), time)
         aside = add(self._followed(time), jolt)
         if len(lifts) == 1:
-            return BodyMove(add(aside, scaled(self._limits.up, lifts[0])))
+            return Pose(add(aside, scaled(self._limits.up, lifts[0])))
         hind, front = (self._middle(end, time) for end in self._ends)
         move = pitched((hind, front), (lifts[0], lifts[1]), self._limits.up)
-        return move._replace(shift=add(aside, move.shift))
+        return move._replace(place=add(aside, move.place))
 
     def _middle(self, end: Sequence[ChainPlan], time: float) -> Vec:
         """Return the mean of some legs' animated hip joints."""
@@ -372,7 +372,13 @@ def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:
-    """Return the items of legs whose feet aren't held; the ground doesn't affect held ones."""
+    """Return the values of legs whose feet aren't held; the ground doesn't affect held feet.
+
+    Args:
+        chains: The legs.
+        feet: A value for each leg.
+        time: The frame.
+    """
     pairs = zip(chains, feet, strict=True)
     return [foot for chain, foot in pairs if not chain.is_held_at(time)]
 
@@ -399,5 +405,5 @@ def _ground_goal(chain: ChainPlan) -> GroundGoal:
 
 
 def _heel(tip: Vec, axes: Mat3 | None, size: float) -> Vec:
-    """Return the head of a foot from its tip."""
+    """Return the head of a foot from its tip; the tip itself if the foot isn't oriented."""
     return tip if axes is None else sub(tip, scaled(mat_columns(axes)[1], size))

@@ -120,7 +120,7 @@ class Knees:
         return aim._replace(place=location, axes=axes)
 
     def weight(self, time: float) -> float:
-        """Return how much easing and facing count: as often as the ground changes the leg nearby.
+        """Return the weight of easing and facing: the more often the ground changes the leg nearby.
 
         A knee that faced its mean bend only in the changed frames would turn suddenly.
         """
@@ -180,7 +180,7 @@ class Knees:
         return aim if point is None else aim._replace(facing=(point, weight))
 
     def _ask(self, frame: int) -> Wish:
-        """Return what a frame wants of the knee's displacement: none, and to bend as animated."""
+        """Return what a frame requests: no displacement of the knee, and its bend as animated."""
         stride, looks = self._path.stride, self._looked
         before, look, after = looks[frame - stride], looks[frame], looks[frame + stride]
         animated = before.animated - 2.0 * look.animated + after.animated

@@ -122,8 +122,8 @@ def _feet_refusal(context: bpy.types.Context) -> str:
 
 def _ends_of_legs(armature: bpy.types.Object) -> set[str]:
     """Return the bones where a recognized leg's constraint may end."""
-    limbs = [limb for shape, limb in body_of(armature).limbs if shape.kind == "LEG"]
-    return {tip for limb in limbs for tip in (limb.end, limb.hand, *limb.bones[-1:])}
+    legs = body_of(armature).legs
+    return {tip for leg in legs for tip in (leg.end.bone, leg.hand, leg.bones[-1])}
 
 
 class FABRIK_OT_ground_add(Working, bpy.types.Operator):

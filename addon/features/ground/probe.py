@@ -34,14 +34,14 @@ class Probe(NamedTuple):
 
     Attributes:
         cast: Casts rays at the ground.
-        up: The unit vector up, in world space; rays are cast against it.
+        up: The unit vector up, in world space; rays are cast in the opposite direction.
         floor: The height of the animation's floor.
         rest: The height of that floor above the armature's origin.
         leg: The length of the leg, in meters.
         above: How far above the floor to search, in meters; 0 for automatic.
-        below: The same below it.
+        below: How far below the floor to search, in meters; 0 for automatic.
         most: The largest angle by which a foot is tilted, in radians.
-        turns: Whether it is tilted at all.
+        turns: Whether the foot is tilted at all.
         offset: How far above the ground the animation's floor is placed.
         lift_only: Whether that floor is never lowered.
     """

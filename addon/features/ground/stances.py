@@ -32,7 +32,8 @@ from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn, between
 from fabrik_solver.motion.contacts import BALL, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Blend, Planted, Pose, Span, begun, blend_of, neighbors
+from fabrik_solver.motion.ground import Pose
+from fabrik_solver.motion.planted import Blend, Planted, Span, begun, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
@@ -310,7 +311,13 @@ class Stances:
         return Foothold(goal_of(probe, aim, raised), base.place, weight * moved.rise)
 
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
-        """Return the foot on the ground before any lift over obstacles, and its ground offset."""
+        """Return the foot on the ground before any lift over obstacles, and its ground offset.
+
+        Args:
+            time: The frame of the track.
+            animated: The animated pose.
+            flat: The locked pose on the animation's floor.
+        """
         moved = self._moved(time, flat)
         return blended(animated, moved.of(flat), moved.influence), moved
 
@@ -361,11 +368,11 @@ class Stances:
         return not self.clip.first <= time <= self.clip.last
 
     def stands(self, time: float) -> float:
-        """Return 1 in a contact, less near it, and 0 where the lock has no influence."""
+        """Return the weight of standing: 1 in a contact, less near it, 0 if unlocked."""
         return self._near(time, self.clip.planted.spans)
 
     def lies(self, time: float) -> float:
-        """Return 1 in a foot-flat phase, less near it, and 0 where the lock has no influence."""
+        """Return the weight of lying flat: 1 in a foot-flat phase, less near it, 0 if unlocked."""
         return self._near(time, self.clip.planted.lying)
 
     def _near(self, time: float, spans: list[Span]) -> float:

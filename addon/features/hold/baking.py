@@ -1,4 +1,4 @@
-"""Bake holds: key what they move on every frame, then remove them."""
+"""Bake holds: key everything that they move on every frame, then remove them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
 
 
 def _channels(owner: Any, basis: Matrix) -> tuple[Sequence[float], Sequence[float]]:
-    """Return a bone's or object's location and rotation channels."""
+    """Return the location and rotation channels that give a bone or object a basis matrix."""
     mode = mode_of(owner)
     location, turn, _ = basis.decompose()
     name, _ = channel_of(mode)

@@ -1,7 +1,7 @@
 """The bone that carries a held object: the object is parented to it without moving.
 
-A held bone only needs its channels, which constraints pose anyway. A held object keeps its keys,
-and Blender's own parenting moves it. The new armature comes between the object and its parent.
+A held bone needs no carrier, because a hold poses its channels. A held object keeps its keys, and
+Blender's own parenting moves it. The new armature comes between the object and its parent.
 """
 
 from __future__ import annotations

@@ -192,7 +192,15 @@ def _add_event(
     frame: float,
     is_moved: bool | None,
 ) -> bpy.types.Object:
-    """Key the holder of a bone or object; return the hold's armature."""
+    """Key the holder of a bone or object; return the hold's armature.
+
+    Args:
+        held: The bone or object.
+        holder: Its holder.
+        old_hold: The armature and index of its hold; None to add one.
+        frame: The frame of the event.
+        is_moved: See `hold`.
+    """
     armature, index = old_hold or _new_hold(held)
     item, events = holds_of(armature)[index], events_of(armature, index)
     current = holder_at(events, frame)
@@ -403,7 +411,13 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
 def _take_back(
     held: Held, old_hold: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
 ) -> None:
-    """Undo a refused hold and restore its earlier keys."""
+    """Undo a refused hold and restore its earlier keys.
+
+    Args:
+        held: The bone or object.
+        old_hold: The armature and index of its earlier hold; None to remove the new one.
+        keys: The earlier keys.
+    """
     new_hold = find_hold(held)
     if new_hold is None:
         return

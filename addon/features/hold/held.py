@@ -96,8 +96,8 @@ class HeldBones(UnitPlan):
 
     Attributes:
         holds: The bones.
-        items: Empty: problems are not reported at a constraint.
-        chains: Empty: it serves any chain that needs one of the bones.
+        items: Empty, because problems aren't reported at a constraint.
+        chains: Empty, because it serves any chain that needs one of the bones.
     """
 
     holds: Sequence[HeldBone]
@@ -106,7 +106,7 @@ class HeldBones(UnitPlan):
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """Empty: no constraint is solved."""
+        """Empty, because no constraint is solved."""
         return ()
 
     def __post_init__(self) -> None:

@@ -46,7 +46,7 @@ class ShownHold(NamedTuple):
 def holds_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the armatures with holds that involve an armature.
 
-    It may have holds of its own, have held targets or poles, or be a holder.
+    That armature may have holds of its own, have held targets or poles, or be a holder.
     """
     plan = planner.known()
     # A hold watches the objects of all its holders.

@@ -40,7 +40,7 @@ class FollowInput(NamedTuple):
 
 
 class FollowingPole(PrePassBone):
-    """A pole that follows its chain's target, even with IK off: switching must not jump."""
+    """A pole that follows its chain's target, even with IK off, so that switching never jumps."""
 
     is_known_ahead: ClassVar[bool] = True
 
@@ -93,7 +93,7 @@ def _parent(snapshot: Snapshot, rig: Skeleton, bone: int) -> Frame:
 
 
 def following_poles(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[FollowingPole]:
-    """Yield the following poles, each with the first chain that has this enabled."""
+    """Yield the poles that follow targets, each for the first chain that asks for it."""
     items = settings(rig.object).constraints
     wanted = [chain for chain in chains if items[chain.item].use_pole_follow and not chain.problem]
     poles: set[int] = set()

@@ -53,7 +53,7 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
         return str(removed(cast(Any, hold).bone))
     stored = history.data(armature, OWNER)
     if stored is None:
-        return history.lack(armature, OWNER)
+        return history.why_missing(armature, OWNER)
     if not stored.is_fresh:
         return msg("Simulation is outdated: press Simulate")
     return held.note or _unseen(hold, numbers)

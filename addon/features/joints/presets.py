@@ -11,10 +11,11 @@ from mathutils import Vector
 from ...blender.errors import ChoiceError, listed
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
-from ...body.flexion import Flexion, flexion_of, limb_flexion_of
+from ...body.body import Joint
+from ...body.flexion import limb_flexion_of
+from ...body.looking import body_of
 from ...editing.bending import needs_bend, turned_to
 from ...editing.copying import copy_joint, set_values
-from ...editing.joint_uses import uses_of
 from ...settings.definitions import defined
 from ...settings.joints import FabrikJoint
 from ...settings.values import values_of
@@ -99,19 +100,19 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         names = listed([bone.name], len(others))
         return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
 
-    def _bends(self, bone: Any) -> tuple[Flexion | None, Flexion | None]:
+    def _bends(self, bone: Any) -> tuple[Joint, Joint]:
         """Return how a bone's joint flexes, and how the next joint of its limb flexes."""
         if self.axis != "AUTO":
-            chosen = Flexion(Vector(AXES[self.axis]), 0.0, "SET")
+            chosen = Joint(bone.name, Vector(AXES[self.axis]), 0.0, "SET")
             return chosen, chosen
-        armature, name, uses = bone.id_data, bone.name, uses_of(bone.id_data)
-        return flexion_of(armature, name, uses), limb_flexion_of(armature, name, uses)
+        body = body_of(bone.id_data, bone.name)
+        return body.joint(bone.name), limb_flexion_of(body, bone.name)
 
     def _turned(
         self,
         joint: FabrikJoint,
         bones: Sequence[Any],
-        bends: Sequence[tuple[Flexion | None, Flexion | None]],
+        bends: Sequence[tuple[Joint, Joint]],
     ) -> list[dict[str, Any]]:
         """Return the settings that differ because a bone's bend axis is not the preset's axis.
 
@@ -124,14 +125,14 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         is_across = self.is_own and joint.limit_type == "HINGE" and joint.hinge_axis == "Z"
         is_of_limb = is_across or joint.limit_type == "CONE"
         bends_used = [limb if is_of_limb else bone_bend for bone_bend, limb in bends]
-        unknown = [bone.name for bone, bend in zip(bones, bends_used, strict=True) if bend is None]
+        unknown = [bend.bone for bend in bends_used if not bend.source]
         if unknown:
             raise ChoiceError(
                 "Straight at rest and without a pole target: {bones}. Choose the bend axis",
                 {"axis": "X"},
                 bones=listed(unknown),
             )
-        return [turned_to(joint, bend, is_across) for bend in bends_used if bend is not None]
+        return [turned_to(joint, bend, is_across) for bend in bends_used]
 
     def draw_options(self, layout: Any) -> None:
         """Draw the choice of the bend axis."""

@@ -1,4 +1,4 @@
-"""Offset layers: keys that offset captured ones, based on Blender's NLA."""
+"""Offset layers: keys that offset captured animation, based on Blender's NLA."""
 
 from . import operators
 

@@ -60,7 +60,10 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     )
 
     def completed(self, chosen: Selection) -> Selection:
-        """Replace faces with their heads, and add a new target for bones that look the same way."""
+        """Return the selection with heads in place of faces, and a target for bones that need one.
+
+        Several bones that look the same way get a new target.
+        """
         tips = dict.fromkeys(
             looking_bone(body_of(chosen.armature, tip), tip) for tip in chosen.tips
         )

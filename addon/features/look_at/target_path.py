@@ -177,7 +177,13 @@ class _Tracer:
         )
 
     def _basis(self, ob: bpy.types.Object, owner: Any, path: str) -> Track:
-        """Return an object's track in its parent's space."""
+        """Return the track of an object's channels, in its parent's space.
+
+        Args:
+            ob: The object.
+            owner: The object, or its pose bone.
+            path: The data path of that bone, or empty.
+        """
         posed = owner.evaluated_get(self.snapshot.depsgraph)
         mode = mode_of(posed)
         location = self._channel(ob, posed, path, "location", 3)
@@ -198,7 +204,15 @@ class _Tracer:
     def _channel(
         self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
     ) -> Callable[[float], list[float]]:
-        """Return a channel's values as a function of the frame; constant without F-curves."""
+        """Return a channel's values as a function of the frame; constant without F-curves.
+
+        Args:
+            ob: The object.
+            posed: The evaluated object or pose bone.
+            path: The data path of that bone, or empty.
+            name: The channel.
+            count: Its number of components.
+        """
         curves = channel_curves(self._lists_of(ob), path + name, count)
         values = list(getattr(posed, name))
         if not any(curves):

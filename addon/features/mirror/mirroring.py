@@ -226,7 +226,7 @@ def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
 def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     """Mirror a constraint and the joints of its chain to the other side.
 
-    If a constraint with the mirrored name and tip bone exists, it gets the settings. Targets and
+    A constraint that already has the mirrored name and tip bone gets the settings. Targets and
     poles become the objects or bones with the mirrored names; missing controls are added.
 
     Args:
@@ -270,7 +270,7 @@ def _add_foot_controls(armature: bpy.types.Object, index: int, other: int) -> No
 def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
     """Add missing control bones of the mirrored constraint; return their names.
 
-    Editing bones may move the settings in memory.
+    Editing bones may move the settings in memory, so references to them become invalid.
     """
     bones = pose_bones(armature)
     missing = _missing_controls(armature, item, tip)
@@ -337,7 +337,7 @@ def _mirror_constraint(armature: bpy.types.Object, index: int, tip: str) -> Mirr
 
 
 def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
-    """Apply settings to the constraint with a name and tip bone, or add it.
+    """Apply settings to the constraint with a name and tip bone, or add it; return its name.
 
     Raises:
         ProblemError: If the constraint wouldn't work. Nothing is changed.
@@ -371,6 +371,12 @@ def _mirrored_offset(
 
     As rolls may differ between the sides, the mirrored constraint may need a rotation offset even
     if the original has none.
+
+    Args:
+        armature: The armature.
+        item: The original constraint.
+        target: The reflection from the original target's axes to the mirrored target's.
+        axes_to_tip: The reflection from the original tip's axes to the mirrored tip's.
     """
     rotation = Quaternion(item.offset_rotation) if item.use_offset else Quaternion()
     location = Vector(item.offset_location) if item.use_offset else Vector()

@@ -141,7 +141,7 @@ class FABRIK_OT_paths_update(_Calculating, bpy.types.Operator):
     asks = (_mode_refusal, _no_path_refusal)
 
     def lay_out(self, context: bpy.types.Context) -> None:
-        """Make Blender resize the paths to their range: only its two operators can."""
+        """Make Blender resize the paths to their range, which only its own operators can do."""
         for update in (bpy.ops.pose.paths_update, bpy.ops.object.paths_update):
             if cast(Any, update).poll():
                 update()

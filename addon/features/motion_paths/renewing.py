@@ -94,7 +94,11 @@ def _correct_soon() -> None:
 
 
 def _correct() -> float | None:
-    """Correct outdated paths in the view layers of all windows, unless Blender is busy."""
+    """Correct outdated paths in the view layers of all windows, unless Blender is busy.
+
+    Returns:
+        How many seconds to wait before trying again; None if it is done.
+    """
     if is_busy():
         return PAUSE
     windows: Iterable[Any] = cast(bpy.types.WindowManager, bpy.context.window_manager).windows

@@ -102,7 +102,13 @@ class ShownRig:
         layer: bpy.types.ViewLayer,
         viewport: bpy.types.SpaceView3D | None,
     ) -> ShownRig | None:
-        """Return an armature if it is visible and not in Rest Position or Edit Mode."""
+        """Return an armature if it is visible and shows its pose; otherwise None.
+
+        Args:
+            armature: The armature.
+            layer: The evaluated view layer.
+            viewport: The viewport in which it must be visible; None to ignore this.
+        """
         depsgraph = layer.depsgraph
         if depsgraph is None or is_edited(armature):
             return None
@@ -185,7 +191,7 @@ def shown_chains(
 def _seen(
     skeleton: Skeleton, layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None
 ) -> ShownRig | None:
-    """Return `ShownRig.seen` if its evaluated copy has the current bones and constraints."""
+    """Return an armature as shown, if its evaluated copy has the current bones and constraints."""
     rig = ShownRig.seen(skeleton.object, layer, viewport)
     if rig is None or len(rig.now.bones) != len(skeleton.names):
         return None
@@ -317,7 +323,7 @@ def _elbow(joints: Sequence[Vec]) -> Vec | None:
 def _shell(
     plan: Plan, unit: UnitPlan, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
 ) -> Shell | None:
-    """Return the reach of a chain from its joints in armature space.
+    """Return the reach of a chain, from its joints in armature space; None if its root may move.
 
     An oriented hand doesn't reach; it offsets the center instead.
     """

@@ -15,7 +15,7 @@ from fabrik_solver.motion.travel import Steps
 from ...blender.access import frame_rate, pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, vector
-from ...body.foot import SolePoint, length_of, soles_of
+from ...body.foot import length_of
 from ...body.looking import body_of, figures, meant_figure
 from ...editing.playing import go_to, updated
 
@@ -36,7 +36,7 @@ class Traveler(NamedTuple):
     armature: bpy.types.Object
     hips: str
     root: str
-    feet: list[list[SolePoint]]
+    feet: list[list[tuple[str, Vector]]]
     leg: float
     up: Vector
     others: list[str]
@@ -50,20 +50,20 @@ def traveler_of(armature: bpy.types.Object) -> Traveler:
     """
     figure = meant_figure(armature)
     body = body_of(armature, figure)
-    legs = [limb for limb in body.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
-    carriers = body.carriers_of([body.names[leg.bones[0]] for leg in legs])
+    legs = [leg for leg in body.legs if leg.has_foot]
+    carriers = body.carriers_of([leg.bones[0] for leg in legs])
     if not carriers:
         raise ProblemError(
             "No legs found in “{armature}”: it must stand on pairs of legs, at rest or in its "
             "action",
             armature=armature.name,
         )
-    lengths = [length_of(body, leg) for leg in legs]
+    lengths = [length_of(leg) for leg in legs]
     return Traveler(
         armature,
         carriers[-1],
         carriers[0],
-        soles_of(body, legs),
+        [leg.foot.points for leg in legs if leg.foot],
         sum(lengths) / len(lengths),
         body.up,
         [root_name for root_name in figures(armature) if root_name != figure],

@@ -73,7 +73,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
     """Make an armature travel so that feet on the floor don't slide.
 
     Raises:
-        ProblemError: If no travel does that; nothing is changed.
+        ProblemError: If no travel keeps them from sliding; nothing is changed.
     """
     body, frames = _prepare(armature, options)
     bones = pose_bones(armature)
@@ -174,7 +174,7 @@ class _Paths(NamedTuple):
 
 
 def _separate(body: Traveler, recording: Recording, use_turn: bool) -> _Paths:
-    """Split the body's travel among the object, the root bone and the hips."""
+    """Return the body's travel, split among the object, the root bone and the hips."""
     frames = recording.frames
     of_object = of_root = [STILL] * len(frames)
     if _has_keyed_transforms(body.armature):

@@ -89,7 +89,14 @@ def changed_channels(body: Traveler, recording: Recording, goals: Goals) -> list
 def _changed(
     owner: Any, old: Sequence[Matrix], new: Sequence[Matrix], min_displacement: float
 ) -> list[ChannelKeys]:
-    """Return the keys of location and rotation, if these change."""
+    """Return the keys of location and rotation, if these change.
+
+    Args:
+        owner: The object or pose bone.
+        old: The matrix of its channels at each frame.
+        new: The new matrix at each frame.
+        min_displacement: The distance up to which a location counts as unchanged.
+    """
     channels: list[ChannelKeys] = []
     # The matrix includes the delta transform; the channel doesn't.
     delta: Any = owner.delta_location if isinstance(owner, bpy.types.Object) else ORIGIN

@@ -125,10 +125,16 @@ class Digest:
         chains: Sequence[ChainPlan],
         groups: Sequence[str],
     ) -> Iterator[_Node]:
-        """Include the constraints that pose an armature's bones, except the simulated ones.
+        """Include the constraints that pose some bones, and yield the bones of their chains.
 
         All legs on the ground pose the hip above them, so everything parented to it depends on each
         leg. Feet, walks and holds are simulated without the influence of any of their kind.
+
+        Args:
+            ob: The armature.
+            part: The part of a unit that poses the bones.
+            chains: Its chains.
+            groups: The paths of other settings that pose the bones.
         """
         if ob == self._own[0]:
             path, kind = self._own[1], _kind_of(self._own[1])

@@ -1,7 +1,7 @@
 """Histories: simulation results stored in the file.
 
 Playing the frames once makes a history; from it, any frame can be evaluated. It contains a digest
-of its inputs. When that no longer matches, the history is stale: still used, but reported as
+of its inputs. When the digest no longer matches, the history is stale: still used, but reported as
 outdated.
 """
 
@@ -287,7 +287,7 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
     return history if freshness.get(owner) else history._replace(is_fresh=False)
 
 
-def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
+def why_missing(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
     """Return why an owner's history is missing.
 
     Args:

@@ -206,7 +206,11 @@ def _note_edit() -> None:
 
 
 def _tick() -> float | None:
-    """Simulate outdated armatures, or return how many seconds to wait before the next check."""
+    """Simulate outdated armatures.
+
+    Returns:
+        How many seconds to wait before the next check; None ends the timer.
+    """
     try:
         window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
         if is_busy():

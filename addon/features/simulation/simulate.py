@@ -45,29 +45,29 @@ class _Run(NamedTuple):
 
     Attributes:
         armature: The armature.
-        one: The simulation.
+        simulation: The simulation.
         frames: The first and last frame.
         refused: Why it can't be simulated; empty if it can.
     """
 
     armature: bpy.types.Object
-    one: Simulated
+    simulation: Simulated
     frames: tuple[int, int]
     refused: list[str]
 
     def seen(self) -> tuple[int, int]:
         """Return the first and last frame that the simulation visits."""
-        return self.frames[0] - self.one.margin, self.frames[1] + self.one.margin
+        return self.frames[0] - self.simulation.margin, self.frames[1] + self.simulation.margin
 
     def needed(self) -> Digest:
         """Return the constraints and other settings that the simulation depends on."""
         planner.current()
-        return history.digest_of(self.armature, self.one, self.frames)
+        return history.digest_of(self.armature, self.simulation, self.frames)
 
     def needed_first(self) -> Digest:
-        """Return those of `needed` to simulate first: all but those on top of it."""
-        later = _on_top(planner.current(), self.armature, self.one.owner)
-        return history.digest_of(self.armature, self.one, self.frames, later)
+        """Return the part of `needed` to simulate first: all but the constraints on top."""
+        later = _on_top(planner.current(), self.armature, self.simulation.owner)
+        return history.digest_of(self.armature, self.simulation, self.frames, later)
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -103,7 +103,7 @@ def simulate(
         raise ProblemError((*refused, "Nothing in this armature needs simulating")[0])
     objects = list({run.armature: None for run in runs})
     with returning(scene, layer, in_any_case=True), _staged(layer, runs, objects):
-        originals = [history.stored(run.armature, run.one.owner) for run in runs]
+        originals = [history.stored(run.armature, run.simulation.owner) for run in runs]
         data = Needed()
         try:
             yield from _passes(scene, layer, runs)
@@ -112,7 +112,7 @@ def simulate(
                 raise ProblemError(failed[0])
         except BaseException:
             for run, stored in zip(runs, originals, strict=True) if data.are_there() else ():
-                history.store(run.armature, run.one.owner, stored)
+                history.store(run.armature, run.simulation.owner, stored)
             raise
     refused += failed
     planner.current()
@@ -125,9 +125,9 @@ def _staged(
     layer: bpy.types.ViewLayer, runs: list[_Run], armatures: list[bpy.types.Object]
 ) -> AbstractContextManager[None]:
     """Evaluate only the armatures and the objects that their simulations need; see `staged`."""
-    needed = {ob for run in runs for ob in _objects(run.one)}
-    showing = [run.one for run in runs if isinstance(run.one, history.Showing)]
-    shown = dict.fromkeys([*armatures, *(ob for one in showing for ob in one.shown())])
+    needed = {ob for run in runs for ob in _objects(run.simulation)}
+    showing = [run.simulation for run in runs if isinstance(run.simulation, history.Showing)]
+    shown = dict.fromkeys([*armatures, *(ob for shown in showing for ob in shown.shown())])
     return staged(layer, [*shown], needed)
 
 
@@ -163,7 +163,7 @@ def repeat(
 
 
 def _is_recalled(run: _Run) -> bool:
-    return isinstance(run.one, history.Repeatable) and run.one.recall(run.frames)
+    return isinstance(run.simulation, history.Repeatable) and run.simulation.recall(run.frames)
 
 
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
@@ -181,7 +181,7 @@ def _passes(
     for i, level in enumerate(levels):
         needed = [run.needed() for run in level]
         unknown = level + _waiting(levels[i + 1 :], needed)
-        owners = [(run.armature, run.one.owner) for run in unknown]
+        owners = [(run.armature, run.simulation.owner) for run in unknown]
         with _others_muted(needed), history.running(owners):
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
@@ -195,24 +195,31 @@ def _passes(
 
 
 def _waiting(levels: list[list[_Run]], needed: list[Digest]) -> list[_Run]:
-    """Return the runs on top of chains that are simulated before them."""
+    """Return the runs that the current level depends on although they are simulated later.
+
+    Args:
+        levels: The later levels.
+        needed: What each run of the current level depends on.
+    """
     runs = [run for level in levels for run in level]
     return [run for run in runs if any([_is_among(run, digest) for digest in needed])]
 
 
 def _computed(runs: list[_Run]) -> Generator[float, None, None]:
     """Compute the results of recorded runs, and yield the progress."""
-    computed = [run.one for run in runs if isinstance(run.one, history.Repeatable)]
-    for i, one in enumerate(computed):
-        for done in one.compute():
+    computed = [run.simulation for run in runs if isinstance(run.simulation, history.Repeatable)]
+    for i, simulation in enumerate(computed):
+        for done in simulation.compute():
             yield (i + done) / len(computed)
 
 
 def _keep(run: _Run, key: bytes) -> None:
     """Store the result of a run, and keep its recording if the run can be repeated."""
-    history.write(run.armature, run.one.owner, History(*run.frames, run.one.result(), key))
-    if isinstance(run.one, history.Repeatable):
-        run.one.remember(run.frames)
+    history.write(
+        run.armature, run.simulation.owner, History(*run.frames, run.simulation.result(), key)
+    )
+    if isinstance(run.simulation, history.Repeatable):
+        run.simulation.remember(run.frames)
 
 
 def _pass(
@@ -229,9 +236,9 @@ def _visited(runs: list[_Run]) -> Sequence[float]:
     span = _span([run.seen() for run in runs])
     frames: set[float] = {run.frames[0] for run in runs}
     for run in runs:
-        if run.one.moments is None:
+        if run.simulation.moments is None:
             return span
-        frames.update([frame for frame in run.one.moments if span[0] <= frame <= span[-1]])
+        frames.update([frame for frame in run.simulation.moments if span[0] <= frame <= span[-1]])
     return sorted(frames)
 
 
@@ -241,12 +248,12 @@ def _span(ranges: Sequence[tuple[int, int]]) -> range:
 
 
 def _in_a_cycle(level: list[_Run]) -> list[list[_Run]]:
-    captured = [run for run in level if run.one.moments is not None]
+    captured = [run for run in level if run.simulation.moments is not None]
     return [level, captured] if 0 < len(captured) < len(level) else [level]
 
 
 def _levels(runs: list[_Run]) -> list[list[_Run]]:
-    """Group runs into levels that depend only on earlier levels."""
+    """Return runs in levels, each of which depends only on earlier levels."""
     needs: dict[int, set[int]] = {}
     for i, run in enumerate(runs):
         needed = run.needed_first()
@@ -275,7 +282,13 @@ def _others_muted(needed: list[Digest]) -> Iterator[None]:
 
 
 def _on_top(plan: Plan, armature: bpy.types.Object, owner: str) -> set[ChainPlan]:
-    """Return the constraints on top of a simulated one, which are solved after it."""
+    """Return the constraints solved on top of a simulated one.
+
+    Args:
+        plan: The plan.
+        armature: The armature.
+        owner: The path of the simulated constraint's settings.
+    """
     units = plan.units_of.get(armature.session_uid, ())
     own = [u for u in units for c in u.members if owner.startswith(f"{OWN}{c.item}]")]
     return {c for unit in own for other in plan.on_top(unit, unit.bones) for c in other.members}
@@ -283,7 +296,7 @@ def _on_top(plan: Plan, armature: bpy.types.Object, owner: str) -> set[ChainPlan
 
 def _is_among(run: _Run, needed: Digest) -> bool:
     paths = [f"{OWN}{item}]" for item in needed.items.get(run.armature, ())]
-    return run.one.owner.startswith((*paths, *needed.groups.get(run.armature, ())))
+    return run.simulation.owner.startswith((*paths, *needed.groups.get(run.armature, ())))
 
 
 def _is_outdated(armature: bpy.types.Object) -> bool:
@@ -358,8 +371,8 @@ def _step(
         start, end = run.seen()
         if frame == start:
             try:
-                run.one.start(snapshot)
+                run.simulation.start(snapshot)
             except ProblemError as problem:
                 run.refused.append(str(problem))
         if start <= frame <= end and not run.refused:
-            run.one.step(snapshot)
+            run.simulation.step(snapshot)

@@ -29,8 +29,8 @@ SIDES = {"BOTH": 0, "POSITIVE": 1, "NEGATIVE": -1}
 def force_fields(spring: FabrikSpring) -> list[bpy.types.Object]:
     """Return the objects whose force fields move a spring, in the order of the scene.
 
-    They must be enabled in viewports, and in some view layer of the scene. So the motion doesn't
-    depend on which layer is active, rendered or simulated.
+    The objects must be enabled in viewports, and in some view layer of the scene. So the motion
+    doesn't depend on which layer is active, rendered or simulated.
     """
     scene = bpy.context.scene
     if scene is None or not (spring.field_weight or _is_animated(spring)):

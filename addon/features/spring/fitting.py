@@ -141,7 +141,7 @@ def add_mesh(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> 
 
 
 def _vertices(armature: bpy.types.Object, bone: str) -> list[Vector]:
-    """Return the vertices that mostly this bone deforms, at rest, in bone space."""
+    """Return the vertices that are deformed mostly by a bone, at rest, in bone space."""
     inside: list[Vector] = []
     to_bone = cast(Any, pose_bones(armature)[bone]).bone.matrix_local.inverted_safe()
     for ob in bpy.data.objects:
@@ -198,7 +198,7 @@ def _within(distances: Sequence[float]) -> float:
 
 
 def _volume(capsule: Fitted) -> float:
-    """Return the volume of a capsule, in 4π/3."""
+    """Return the volume of a capsule, in units of 4π/3."""
     start, end, radius = capsule
     return radius**3 + 0.75 * radius**2 * (end - start).length
 

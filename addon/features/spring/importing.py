@@ -228,7 +228,16 @@ def _add_colliders(armature: bpy.types.Object, bones: _Bones, stored: Stored) ->
 def _add_collider(
     armature: bpy.types.Object, bone: str, theirs: Stored, group: str, kind: str
 ) -> None:
-    """Add a collider, whose size and place are those of the object that shows it."""
+    """Add a collider.
+
+    Args:
+        armature: The armature.
+        bone: The bone that carries it; empty for the armature object.
+        theirs: The collider that the VRM add-on stored, with an object that shows its size and
+            place.
+        group: The name of its group.
+        kind: Its kind.
+    """
     shown: Any = theirs["bpy_object"]
     carrier: Any = armature.matrix_world
     if bone in pose_bones(armature):

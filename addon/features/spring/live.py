@@ -166,7 +166,13 @@ def _simulated_on(
 def _carried(
     recorded: list[Recorded], change: _Change | None, during: tuple[float, float]
 ) -> list[Recorded]:
-    """Return everything that moves a strand at some frames, with a change that blends in."""
+    """Return everything that moves a strand at some frames, with a change that blends in.
+
+    Args:
+        recorded: What was recorded at the frames.
+        change: The change; None to return the recorded values.
+        during: The indices of the frames between which the change blends in.
+    """
     if change is None:
         return recorded
     key, last = during
@@ -177,7 +183,10 @@ def _carried(
 
 
 def _movers(chain: ChainPlan) -> dict[bpy.types.Object, set[str]]:
-    """Return the objects of a strand, its center and colliders, and their bones that move it."""
+    """Return the objects that move a strand, each with its bones that do so.
+
+    These objects are the strand's armature, and those of its center and its colliders.
+    """
     spring = spring_of(settings(chain.rig.object).constraints[chain.item])
     strand = Point(chain.rig.object, chain.rig, chain.bones[-1])
     colliders = [point for _, point in collider_points(chain, spring)]

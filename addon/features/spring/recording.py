@@ -137,7 +137,12 @@ class Placement(NamedTuple):
     ground: Ground | None
 
     def at(self, frame: Frame, to_space: Frame) -> Placement:
-        """Return the placement with another ``frame``; ``to_space`` is that of `to_space_of`."""
+        """Return the placement with another ``frame``.
+
+        Args:
+            frame: The transform from its space to simulation space.
+            to_space: The result of `to_space_of`.
+        """
         ground = self.ground
         if ground is None:
             return self._replace(frame=frame)
@@ -298,7 +303,7 @@ class SpringSimulation(history.SimulatedConstraint):
         return history.digest_of(self._armature, moving, frames).key()
 
     def sources(self) -> list[Source]:
-        """Return the last bone, the center, the force fields, and movers of the colliders."""
+        """Return the last bone, the center, the force fields, and what moves the colliders."""
         chain = self._chain()
         if chain is None:
             return []
@@ -639,7 +644,10 @@ def problem_of(record: History, strand: StoredStrand) -> str:
 
 
 def _sharing(armature: bpy.types.Object) -> list[str]:
-    """Return which strands share bones: the second was recorded on the motion of the first."""
+    """Return a message for each pair of strands that share bones.
+
+    The second strand of a pair was recorded on the motion of the first.
+    """
     items = settings(armature).constraints
     springs = [i for i, item in enumerate(items) if item.enabled and item.solver == SOLVER]
     chains = [chain for i in springs if (chain := history.chain_of(armature, i)) is not None]

@@ -90,7 +90,7 @@ def _check_mesh(chain: ChainPlan, collider: FabrikCollider) -> None:
 
 
 def _follow_renames(group: bpy.types.PropertyGroup, name: str, ob: bpy.types.Object | None) -> None:
-    """Find the bone that a setting names, even after it was renamed.
+    """Update the name of a bone in a setting if the bone was renamed.
 
     Raises:
         ProblemError: If the bone doesn't exist.
@@ -104,7 +104,7 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
     owner = history.owner_path(chain.item, "spring")
     record = history.data(armature, owner)
     if record is None:
-        raise ProblemError(history.lack(armature, owner))
+        raise ProblemError(history.why_missing(armature, owner))
     _, strand, problem = _unpacked(chain, record)
     time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
     numbers, live = _rotations(strand, time), None

@@ -92,7 +92,10 @@ def support_of(bones: Any, pinned: Iterable[str], roles: Roles) -> Support:
 
 
 def corners_of(bones: Any, name: str, roles: Roles) -> list[Vec]:
-    """Return the points on which a bone bears weight: its head and the next bone's head."""
+    """Return the points on which a bone bears weight: its head and the head of the next bone.
+
+    Without a next bone, the second point is its tail.
+    """
     if name not in bones:
         return []
     end_name = roles.after.get(name, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, copysign, inf, radians
-from typing import Final, NamedTuple
+from typing import Final
 
 from fabrik_solver import (
     Frame,
@@ -85,18 +85,6 @@ EXACT: Final = 1e-5
 """Maximum miss that isn't corrected, as a fraction of the body's size."""
 
 
-class BoneGoal(NamedTuple):
-    """A goal for a point on a bone.
-
-    Attributes:
-        bone: The index of the bone.
-        goal: The solver's goal, in armature space.
-    """
-
-    bone: int
-    goal: WholeBodyGoal
-
-
 @dataclass(frozen=True)
 class BoneFacts:
     """The properties of a body's bone that are the same in all poses.
@@ -134,7 +122,7 @@ class BoneFacts:
 
     @property
     def kind(self) -> str:
-        """Kind of the person's part; empty for other bones."""
+        """The kind of a person's part that the bone belongs to; empty if there is none."""
         return self.part.kind if self.part else ""
 
 
@@ -147,7 +135,7 @@ class Body:
         joints: The bones that rotate.
         can_move: Whether the first bone can change its location.
         size: The distance of the farthest joint from the first one, in armature space. If all
-            joints are in one place, such as a single one, that of the farthest end of a bone.
+            joints coincide, or there is only one, the distance of the farthest end of a bone.
     """
 
     def __init__(
@@ -374,7 +362,7 @@ class Body:
     def solve(
         self,
         solver: WholeBody,
-        wanted: Sequence[BoneGoal],
+        wanted: Sequence[WholeBodyGoal],
         support: Support | None = None,
         shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
         rounds: int = ROUNDS,
@@ -389,7 +377,7 @@ class Body:
 
         Args:
             solver: The body in the form of the solver.
-            wanted: The goals.
+            wanted: The goals, each with the index of its bone in the armature as its joint.
             support: The support below the center of mass; None if the center may be anywhere.
             shown: Returns the frames of bones in a pose; None if the channels of these bones alone
                 determine them.
@@ -401,13 +389,13 @@ class Body:
                 pose by no more than this. None doesn't limit them.
         """
         shown = shown or self._composed_in
-        exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
-        places = [_location(wanted[i].goal) for i in exact]
+        exact = [i for i, item in enumerate(wanted) if is_exact(item)]
+        places = [_location(wanted[i]) for i in exact]
         response = response or response_of(wanted)
         last = inf
         while True:
             asked = response.asked(places)
-            goals = [item.goal for item in wanted]
+            goals = [item._replace(joint=self.joint_of(item.joint)) for item in wanted]
             for i, there in zip(exact, asked, strict=True):
                 goals[i] = goals[i]._replace(location=there)
             pose = solver.solve(goals, support)
@@ -425,7 +413,7 @@ class Body:
             is_reached = max([pose.misses[i] for i in exact]) <= EXACT * self.size
             response.learn(asked, seen, is_reached and missed < last)
             last = missed
-            allowed = [near if wanted[i].goal.rank == DRAGGED else EXACT for i in exact]
+            allowed = [near if wanted[i].rank == DRAGGED else EXACT for i in exact]
             if all(item <= most * self.size for item, most in zip(misses, allowed, strict=True)):
                 return pose
 
@@ -433,19 +421,24 @@ class Body:
         self,
         frame: Callable[[int], Frame],
         pose: WholeBodyPose,
-        exact: Sequence[BoneGoal],
+        exact: Sequence[WholeBodyGoal],
         asked: Sequence[Vec],
     ) -> list[Vec]:
         """Return where points would be shown if the solver reached the requested positions.
 
         If no pose reaches the goals, the solver's misses aren't corrected.
+
+        Args:
+            frame: Returns the shown frame of a bone.
+            pose: The solved pose.
+            exact: The goals of the points.
+            asked: The requested positions.
         """
         seen: list[Vec] = []
         for item, there in zip(exact, asked, strict=True):
-            point = item.goal.point
-            expected, _ = self.placed(pose, item.bone, point)
-            local_point = self.in_bone(item.bone, point)
-            seen.append(add(there, sub(point_in(frame(item.bone), local_point), expected)))
+            expected, _ = self.placed(pose, item.joint, item.point)
+            local_point = self.in_bone(item.joint, item.point)
+            seen.append(add(there, sub(point_in(frame(item.joint), local_point), expected)))
         return seen
 
     def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
@@ -504,8 +497,8 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
     """Return the bone that moves the whole body and every bone being pulled.
 
-    It is the closest bone above all of them. Without hips, it is the topmost bone. If that bone is
-    connected to its parent, it is the first unconnected bone above.
+    It is the closest bone above all of them. Without hips, it is the topmost bone. A connected bone
+    can't be moved, so the first unconnected bone above it is used instead.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)
@@ -531,7 +524,7 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
 def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
     """Return the rotation of axes without their scale and shear.
 
-    A rotation turns the other way about mirrored axes, so those are negated.
+    A rotation turns the other way about mirrored axes, so mirrored axes are negated.
 
     Args:
         axes: The axes, which may be scaled and sheared.
@@ -549,9 +542,9 @@ def is_exact(goal: WholeBodyGoal) -> bool:
     return goal.location is not None and goal.rank <= DRAGGED
 
 
-def response_of(wanted: Iterable[BoneGoal]) -> Response:
+def response_of(wanted: Iterable[WholeBodyGoal]) -> Response:
     """Return an untrained response for the points of goals."""
-    return Response([item.goal.point for item in wanted if is_exact(item.goal)])
+    return Response([item.point for item in wanted if is_exact(item)])
 
 
 def _location(goal: WholeBodyGoal) -> Vec:

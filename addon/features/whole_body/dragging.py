@@ -47,7 +47,7 @@ from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch, snap_ik_controls
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
-from .body import EXACT, BoneGoal, Load, response_of, root_of
+from .body import EXACT, Load, response_of, root_of
 from .keeping import DraggedPlace, planned_body
 from .pinning import Pin, meant_bone, pins_in, standing_feet
 from .posed import PosedBody
@@ -249,18 +249,15 @@ class WholeBodyDrag:
         self._held = self._goals()
         self._response = response_of([*self._dragged_to(self._starts), *self._held])
 
-    def _dragged_to(self, places: Sequence[Vec]) -> list[BoneGoal]:
+    def _dragged_to(self, places: Sequence[Vec]) -> list[WholeBodyGoal]:
         hips = self._posed.rig.index.get(self._roles.hips, -1)
         return [
-            BoneGoal(
+            WholeBodyGoal(
                 bone,
-                WholeBodyGoal(
-                    self._posed.joint_of(bone),
-                    start,
-                    DRAGGED,
-                    location=there,
-                    weight=self._priced(CARRY if bone == hips else REACH),
-                ),
+                start,
+                DRAGGED,
+                location=there,
+                weight=self._priced(CARRY if bone == hips else REACH),
             )
             for bone, start, there in zip(self._bones, self._starts, places, strict=True)
         ]
@@ -291,12 +288,20 @@ class WholeBodyDrag:
         return places
 
     def _borne(self, start: Vec, there: Vec) -> float:
-        """Return the fraction of load that a dragged foot bears: less, the higher it is lifted."""
+        """Return how much of its load a dragged foot bears: the higher it is, the less.
+
+        Args:
+            start: The point of the foot at the start of the drag.
+            there: The same point at present.
+
+        Returns:
+            A fraction from 0 to 1.
+        """
         height = max(0.0, dot(sub(there, start), self._roles.up))
         return max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
 
     def _support_at(self, places: Sequence[Vec]) -> Support | None:
-        """Return the support of the body while bones are dragged."""
+        """Return the support of the body while bones are dragged; None if it needs no balance."""
         support = self._support
         if support is None:
             return None
@@ -313,8 +318,8 @@ class WholeBodyDrag:
     def _sitting(self, places: Sequence[Vec]) -> float:
         """Return how far the drag moves the body's weight onto a seat, from 0 to 1.
 
-        Hips are dragged with the weight. A person's head or chest that goes down as far as a thigh
-        is long, and not forward as in a bow, sits down.
+        Hips are dragged with the weight. A person sits down if the head or chest is lowered by a
+        thigh's length, and isn't moved forward as in a bow.
         """
         roles = self._roles
         if self._is_dragged(roles.hips):
@@ -325,9 +330,9 @@ class WholeBodyDrag:
         lowered = -dot(offset, roles.up) - max(0.0, dot(offset, roles.front))
         return min(1.0, max(0.0, lowered * self._stature / (SEAT * self._posed.size)))
 
-    def _soles(self, places: Sequence[Vec]) -> list[BoneGoal]:
+    def _soles(self, places: Sequence[Vec]) -> list[WholeBodyGoal]:
         """Return goals that keep the soles of a person's sliding feet flat."""
-        soles: list[BoneGoal] = []
+        soles: list[WholeBodyGoal] = []
         for i, bone in enumerate(self._bones):
             if self._roles.posture and self._standing[i]:
                 fraction = self._borne(self._starts[i], places[i])
@@ -335,18 +340,16 @@ class WholeBodyDrag:
                 soles += [self._flat(bone, ball, fraction)] if fraction > 0.0 else []
         return soles
 
-    def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> BoneGoal:
+    def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> WholeBodyGoal:
         """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
-        joint, head = self._posed.joint_of(foot), self._posed.head(foot)
+        head = self._posed.head(foot)
         weight = fraction * self._priced(REACH) * dist(ball, head) / self._posed.size
-        return BoneGoal(
-            foot, WholeBodyGoal(joint, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
-        )
+        return WholeBodyGoal(foot, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
 
-    def _goals(self) -> list[BoneGoal]:
+    def _goals(self) -> list[WholeBodyGoal]:
         """Return all goals except the dragged ones; they don't change during the drag."""
         posed = self._posed
-        wanted: list[BoneGoal] = []
+        wanted: list[WholeBodyGoal] = []
         for pin in self._pins:
             is_dragged = pin.bone in self._bones
             if is_dragged and not pin.is_oriented:
@@ -354,7 +357,7 @@ class WholeBodyDrag:
             # Importers guess the tails of the last bones, which may be far away.
             point = posed.point_of(pin.bone) if pin.foot < 0 else posed.head(pin.bone)
             goal = WholeBodyGoal(
-                posed.joint_of(pin.bone),
+                pin.bone,
                 point,
                 DRAGGED if is_dragged else PINNED,
                 location=None if is_dragged else point,
@@ -362,12 +365,10 @@ class WholeBodyDrag:
                 rotation=QUAT_IDENTITY if pin.is_oriented else None,
                 rotation_weights=pin.rotation_weights,
             )
-            wanted.append(BoneGoal(pin.bone, goal))
-        for pin in self._pins:
-            if pin.foot >= 0:
-                wanted.append(self._flat(pin.foot, posed.head(pin.bone)))
-        wanted += self._targets({bone_goal.bone for bone_goal in wanted})
-        oriented = {bone_goal.bone for bone_goal in wanted if bone_goal.goal.rotation is not None}
+            wanted.append(goal)
+        wanted += [self._flat(p.foot, posed.head(p.bone)) for p in self._pins if p.foot >= 0]
+        wanted += self._targets({goal.joint for goal in wanted})
+        oriented = {goal.joint for goal in wanted if goal.rotation is not None}
         for name, weights in self._orientations():
             bone = posed.rig.index.get(name, -1)
             if bone in posed.bones and bone not in oriented:
@@ -398,24 +399,22 @@ class WholeBodyDrag:
         )
         return (a, b, c)
 
-    def _targets(self, pinned: set[int]) -> list[BoneGoal]:
+    def _targets(self, pinned: set[int]) -> list[WholeBodyGoal]:
         """Return the goals of limbs posed by constraints, unless pinned or dragged."""
-        posed, taken = self._posed, {*pinned, *self._bones}
-        wanted: list[BoneGoal] = []
-        for limb in self._limbs:
-            chain = limb.chain
-            if any(self._is_end(limb, bone) for bone in taken):
-                continue
-            goal = WholeBodyGoal(
-                posed.joint_of(chain.bones[-1]),
+        taken = {*pinned, *self._bones}
+        free = [limb for limb in self._limbs if not any(self._is_end(limb, bone) for bone in taken)]
+        prices = [self._priced(STANDING if self._is_foot(limb) else TARGETED) for limb in free]
+        return [
+            WholeBodyGoal(
+                limb.chain.bones[-1],
                 limb.tip,
                 TARGET,
                 location=limb.aim,
-                rotation=QUAT_IDENTITY if chain.is_oriented else None,
-                weight=chain.weight * self._priced(STANDING if self._is_foot(limb) else TARGETED),
+                rotation=QUAT_IDENTITY if limb.chain.is_oriented else None,
+                weight=limb.chain.weight * price,
             )
-            wanted.append(BoneGoal(chain.bones[-1], goal))
-        return wanted
+            for limb, price in zip(free, prices, strict=True)
+        ]
 
     def _is_foot(self, limb: DrivenChain) -> bool:
         feet = {self._posed.rig.index[name] for name in self._roles.feet}
@@ -431,7 +430,7 @@ class WholeBodyDrag:
 
     def _independent(self) -> list[DrivenChain]:
         """Return the limbs that carry no others: their targets stay, even out of reach."""
-        wanted = [*self._bones, *(held.bone for held in self._held if held.goal.rank != SOFT)]
+        wanted = [*self._bones, *(held.joint for held in self._held if held.rank != SOFT)]
         staying: list[DrivenChain] = []
         for limb in self._limbs:
             last = limb.chain.bones[-1]
@@ -443,15 +442,9 @@ class WholeBodyDrag:
                 staying.append(limb)
         return staying
 
-    def _soft(self, bone: int, weights: Vec) -> BoneGoal:
-        goal = WholeBodyGoal(
-            self._posed.joint_of(bone),
-            self._posed.head(bone),
-            SOFT,
-            rotation=QUAT_IDENTITY,
-            rotation_weights=weights,
-        )
-        return BoneGoal(bone, goal)
+    def _soft(self, bone: int, weights: Vec) -> WholeBodyGoal:
+        head = self._posed.head(bone)
+        return WholeBodyGoal(bone, head, SOFT, rotation=QUAT_IDENTITY, rotation_weights=weights)
 
     def move_by(self, displacement: Vec) -> None:
         """Drag the bone in world space, relative to the start of the drag.

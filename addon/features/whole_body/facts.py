@@ -13,10 +13,11 @@ from fabrik_solver.core.vectors import IDENTITY, QUAT_IDENTITY, Quat, Vec, ortho
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
-from ...blender.skeleton import Skeleton, matrix3, vector
+from ...blender.skeleton import matrix3, vector
+from ...body.body import Body
 from ...body.carriers import Carriers
-from ...body.flexion import flexion_of, planned_flexion
-from ...editing.joint_uses import uses_of
+from ...body.flexion import planned_flexion
+from ...body.looking import body_of
 from ...editing.posing import PosedRotation
 from ...settings.joint_limits import joint_problem, limit_of
 from .body import MOST_SHARE, BoneFacts
@@ -77,7 +78,7 @@ def facts_of(
         bends,
         limit_of(owner),
         rotation.locks,
-        _flexion(rig, name, is_planned) if is_hinge else None,
+        _flexion(body_of(armature, name), name, is_planned) if is_hinge else None,
         _stiffness(roles, name) / (1.0 - min(stiff, MOST_SHARE)),
         rig.index.get(roles.follows.get(name, ""), -1),
         part,
@@ -111,9 +112,6 @@ def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat
     return axes, turn
 
 
-def _flexion(rig: Skeleton, name: str, is_planned: bool) -> Vec | None:
-    if is_planned:
-        axis = planned_flexion(rig, name)
-        return None if axis is None else vector(axis)
-    flexion = flexion_of(rig.object, name, uses_of(rig.object))
-    return None if flexion is None else vector(flexion.axis)
+def _flexion(body: Body, name: str, is_planned: bool) -> Vec | None:
+    axis = planned_flexion(body, name) if is_planned else body.joint(name).axis
+    return vector(axis) if axis.length else None

@@ -18,6 +18,7 @@ from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import skeleton_of, vector
 from ...body.flexion import SOURCES, store_found
+from ...body.looking import body_of
 from ...editing.constraints import disable
 from ...editing.joint_uses import uses_of
 from ...editing.playing import finish, play, returning, updated
@@ -43,8 +44,8 @@ from .settings import (
 def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
     """Pin a bone during playback; return the names of the feet that are pinned with it.
 
-    It is pinned where it is now. The first bone pinned like this also pins the feet as animated,
-    unless they are already pinned.
+    The bone is pinned where it is now. The first bone pinned like this also pins the feet as
+    animated, unless they are already pinned.
 
     Args:
         armature: The armature.
@@ -74,7 +75,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         _paste(pin, previous[0])
         settings.up_axis = previous[1]
         raise
-    store_found(armature, roles.hinges, uses, SOURCES)
+    store_found(body_of(armature, bone), roles.hinges, uses, SOURCES)
     others = [other for other in pins_of(armature) if other.bone != bone and other.frames != POSING]
     if frames != PLACE or others:
         return []
@@ -178,7 +179,7 @@ class Baked(NamedTuple):
 
 
 def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> Baked:
-    """Key a body with pins as shown at each frame of the scene, and end the pins.
+    """Key a body with pins as shown at each frame of the scene, and unpin it in playback.
 
     Raises:
         ProblemError: If there is nothing to bake, or it can't be keyed; nothing is changed.

@@ -47,7 +47,7 @@ from ...plan.pre_pass import BoneInput, PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
-from .body import Body, BoneFacts, BoneGoal, bones_between, root_of
+from .body import Body, BoneFacts, bones_between, root_of
 from .facts import facts_of
 from .roles import Roles, roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
@@ -227,9 +227,11 @@ class KeptBody(PrePassBone):
         locations = {self.bone: moved} if self.more else NOTHING
         return SolveResult(inputs, self.bones, rotations, (), NOTHING, locations)
 
-    def _wanted(self, body: Body, to_armature: Frame, places: Sequence[Place]) -> list[BoneGoal]:
+    def _wanted(
+        self, body: Body, to_armature: Frame, places: Sequence[Place]
+    ) -> list[WholeBodyGoal]:
         """Return the goals, in armature space."""
-        wanted: list[BoneGoal] = []
+        wanted: list[WholeBodyGoal] = []
         left = iter(places)
         turn = quat_of(orthonormalize(to_armature[0]) or quat_matrix(QUAT_IDENTITY))
         for pin in self.pins:
@@ -245,7 +247,7 @@ class KeptBody(PrePassBone):
                 change = quat_compatible(change, QUAT_IDENTITY)
                 rotation = slerp(QUAT_IDENTITY, change, pin_place.influence)
             goal = WholeBodyGoal(
-                body.joint_of(pin.bone),
+                pin.bone,
                 point,
                 DRAGGED if pin.is_placed else PINNED,
                 location=location,
@@ -253,13 +255,10 @@ class KeptBody(PrePassBone):
                 rotation=rotation if pin.is_oriented else None,
                 rotation_weights=pin.rotation_weights,
             )
-            wanted.append(BoneGoal(pin.bone, goal))
+            wanted.append(goal)
         for bone, weight in self.staying:
-            pin_place, joint = body.head(bone), body.joint_of(bone)
-            goal = WholeBodyGoal(
-                joint, pin_place, SOFT, location=pin_place, rotation=QUAT_IDENTITY, weight=weight
-            )
-            wanted.append(BoneGoal(bone, goal))
+            goal = WholeBodyGoal(bone, body.head(bone), SOFT, rotation=QUAT_IDENTITY, weight=weight)
+            wanted.append(goal._replace(location=goal.point))
         return wanted
 
 

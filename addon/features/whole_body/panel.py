@@ -130,7 +130,10 @@ def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
 
 
 def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | None:
-    """Return the center of mass, the point below it, and the area of support, in world space."""
+    """Return the center of mass, the point below it, and the support area; None if not shown.
+
+    All are in world space.
+    """
     seen = _seen(context)
     if seen is None or not body_settings(seen[0]).use_balance:
         return None

@@ -79,7 +79,7 @@ def pins_in(
     chains: Sequence[PosedChain],
     dragged: Sequence[int],
 ) -> list[Pin]:
-    """Return the pins; if only dragged bones are pinned, the standing feet."""
+    """Return the pins, or the standing feet if only dragged bones are pinned."""
     index = carriers.rig.index
     pins = [
         Pin(

@@ -18,7 +18,7 @@ from fabrik_solver import (
     point_in,
 )
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, length, quat_inverse, quat_product, sub
-from fabrik_solver.core.whole_body import Support, WholeBody, WholeBodyPose
+from fabrik_solver.core.whole_body import Support, WholeBody, WholeBodyGoal, WholeBodyPose
 
 from ...blender import animation
 from ...blender.access import pose_bones
@@ -29,7 +29,7 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
-from .body import Body, BoneGoal, Turning, bones_between, rotation_of
+from .body import Body, Turning, bones_between, rotation_of
 from .facts import facts_of
 from .response import Response
 from .roles import Roles
@@ -122,7 +122,14 @@ class PosedBody(Body):
     def _shown_location(
         self, bone: int, root: int, frames: Mapping[int, Frame], above: Frame
     ) -> Vec:
-        """Return a bone's shown location as a channel value."""
+        """Return a bone's shown location as a channel value.
+
+        Args:
+            bone: The bone.
+            root: The first bone of the body.
+            frames: The shown frames of the bones.
+            above: The frame of the first bone's parent.
+        """
         if bone != root:
             return ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
         if bone not in self._is_posed:
@@ -167,7 +174,7 @@ class PosedBody(Body):
     def pose(
         self,
         solver: WholeBody,
-        wanted: Sequence[BoneGoal],
+        wanted: Sequence[WholeBodyGoal],
         support: Support | None,
         write: Callable[[WholeBodyPose], None],
         response: Response,
@@ -176,8 +183,14 @@ class PosedBody(Body):
     ) -> WholeBodyPose:
         """Write the pose that meets the goals as Blender computes it, and return it.
 
-        Dragged points may miss by ``near``, as a fraction of the body's size. For ``turning`` see
-        `solve`.
+        Args:
+            solver: The body in the form of the solver.
+            wanted: The goals.
+            support: See `solve`.
+            write: Writes a pose to the channels.
+            response: See `solve`.
+            near: Maximum miss of dragged points, as a fraction of the body's size.
+            turning: See `solve`.
         """
         written: WholeBodyPose | None = None
 

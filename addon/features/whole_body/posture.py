@@ -28,8 +28,8 @@ class Axis(NamedTuple):
 class Bending(NamedTuple):
     """The resistance of a part about the body's front, left and up axes.
 
-    Positive angles lean right, pitch the upper end forward, and twist left. For limbs they are
-    those of the left side.
+    Positive angles lean right, pitch the upper end forward, and twist left. For limbs, the signs
+    are those of the left side.
     """
 
     aside: Axis

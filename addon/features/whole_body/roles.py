@@ -100,8 +100,8 @@ class Roles:
     def grip(self, rig: Skeleton, bone: int) -> Vec:
         """Return the point at which a bone is dragged and pinned, in the bone's space.
 
-        That is the head of hands, feet, head and hips. For other bones it is the head of the next
-        bone, because importers guess tails. That of the chest is the neck.
+        For a hand, a foot, the head or the hips, this is the bone's head. For other bones it is the
+        head of the next bone, because importers guess tails. The chest is dragged at the neck.
         """
         name = rig.names[bone]
         if name in self.ends:
@@ -125,8 +125,8 @@ def roles_of(
 ) -> Roles:
     """Return the roles of an armature's bones, as found by recognizing its body.
 
-    Bones that only copy others pass their roles to these, and bones carried by controls to their
-    controls.
+    A bone that only copies another passes its role to that bone. A bone carried by a control passes
+    it to the control.
 
     Args:
         armature: The armature.
@@ -154,7 +154,7 @@ def roles_of(
 
 
 def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str, Part]:
-    """Return how posing bones bend; a bone that poses several of a part bends like all of them."""
+    """Return how posing bones bend; a bone that poses several bones bends like all of them."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
         previous = joined.get(posers[name])
@@ -167,12 +167,12 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
 def _is_person(body: Body) -> bool:
     """Return whether a body is visibly built like a person, so that `PERSON` applies.
 
-    Its names or shape show where it faces. It stands upright on two legs, each with a thigh and a
-    shin. The legs of birds and dinosaurs have another bone before the foot, or their trunk is more
-    level than upright.
+    Its names or shape show where it faces. The body stands upright on two legs, each with a thigh
+    and a shin. The legs of birds and dinosaurs have another bone before the foot, or their trunk is
+    more level than upright.
     """
     anatomy = body.anatomy
-    legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
+    legs = [len(limb.bones) - len(limb.twists) for limb in anatomy.limbs if limb.kind == "LEG"]
     if not anatomy.evidence or anatomy.hips < 0 or anatomy.head < 0 or legs != [2, 2]:
         return False
     bones: Any = body.armature.data
@@ -217,13 +217,26 @@ class _Finder:
         return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
     def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
-        """Make a bone bend like a person's part."""
+        """Make a bone bend like a part of a person.
+
+        Args:
+            kind: The part, a key of `PERSON`.
+            bone: The bone.
+            fraction: The bone's share of the part's length.
+            is_right: Whether it is on the right side.
+        """
         if not self._is_person:
             return
         self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)
 
     def _share(self, bones: list[int], end: int, kind: str) -> None:
-        """Share the stiffness of a part among its bones: longer bones bend more."""
+        """Share the stiffness of a part among its bones: longer bones bend more.
+
+        Args:
+            bones: The bones.
+            end: The bone at whose head the last of them ends; below 0 for none.
+            kind: The part, a key of `PERSON`.
+        """
         chain = [*bones, end] if end >= 0 else bones
         lengths = [self._length(a, b) for a, b in pairwise(chain)]
         if len(lengths) < len(bones):
@@ -271,14 +284,14 @@ class _Finder:
         for bone in (*limb.carriers, *limb.bones, limb.end, limb.toe):
             if bone >= 0:
                 roles.parts[names[bone]] = part
-        roles.rigid.update(names[bone] for bone in (*limb.carriers, *limb.halves))
+        roles.rigid.update(names[bone] for bone in (*limb.carriers, *limb.twists))
         if limb.kind == "ARM" and limb.carriers:
             clavicle = names[limb.carriers[-1]]
             roles.rigid.discard(clavicle)
             roles.follows[clavicle] = names[limb.bones[0]]
             roles.stiffness[clavicle] = CLAVICLE
             self._bend("CLAVICLE", limb.carriers[-1], 1.0, limb.side < 0)
-        joints = [bone for bone in limb.bones if bone not in limb.halves]
+        joints = [bone for bone in limb.bones if bone not in limb.twists]
         if limb.kind == "ARM":
             roles.arms.append(names[limb.bones[0]])
             roles.stiffness.update((names[bone], ARM) for bone in joints)

@@ -141,11 +141,11 @@ from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from fabrik_solver.motion.ground import CarriedLeg as Carried
-from fabrik_solver.motion.ground import hip_lift, pitched, smoothed
+from fabrik_solver.motion.ground import Pose, hip_lift, pitched, smoothed
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
-from fabrik_solver.motion.planted import Planted, Pose
+from fabrik_solver.motion.planted import Planted
 from fabrik_solver.motion.rope import hang, pose_rope
 from fabrik_solver.motion.rope_collision import on_plane, on_surface
 from fabrik_solver.motion.smoothest import Wish, cubic, smoothest

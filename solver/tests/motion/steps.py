@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fabrik_solver.core.vectors import Quat, Vec, add, quat_about, rotate, sub
 from fabrik_solver.motion.contacts import Trajectory
-from fabrik_solver.motion.planted import Pose
+from fabrik_solver.motion.ground import Pose
 from fabrik_solver.motion.sole import Sole
 
 STEP, STRIDE = 1.1, 1.3

@@ -13,9 +13,9 @@ from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
 from fabrik_solver.motion.anatomy import (
     UP,
     Limb,
+    Names,
     RestBone,
     floor_below,
-    is_segment,
     part_of,
     recognize,
     side_of,
@@ -400,11 +400,24 @@ def test_names_tell_a_part(name: str, part: str) -> None:
     assert part_of(words_of(name)) == part
 
 
-def test_bones_without_names_are_no_halves() -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "is_split"),
+    [
+        ("upperarm01.L", "upperarm02.L", True),
+        ("lShldrBend", "lShldrTwist", True),
+        ("forearm.L", "lowerarm_helper.L", True),
+        ("Bone.001", "Bone.002", False),
+        ("upper_arm.L", "forearm.L", False),
+        ("elbow_pitch.L", "elbow_yaw.L", False),
+        ("leg_coxa.L", "leg_femur.L", False),
+    ],
+)
+def test_a_bone_in_line_is_split_if_its_parts_are_the_same_bone_of_a_limb(
+    first: str, second: str, is_split: bool
+) -> None:
     line = [(0.0, 0.0, 1.0), (0.0, 0.0, 0.5), (0.0, 0.0, 0.0)]
-    assert is_segment(["upperarm01.L", "upperarm02.L"], line)
-    assert is_segment(["lShldrBend", "lShldrTwist"], line)
-    assert not is_segment(["Bone.001", "Bone.002"], line)
+    bones = [RestBone(name, i - 1, *line[i : i + 2]) for i, name in enumerate((first, second))]
+    assert Names(bones).is_split(0, 1, line) == is_split
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,7 @@ def test_a_body_is_pitched_by_what_its_ends_are_lifted(
     if length((way[0], way[1], 0.0)) < 0.05:
         return
     move = pitched((hind, front), (low, high), UP)
-    ends = [add(end, move.of(end)) for end in (hind, front)]
+    ends = [add(end, move.moved(end)) for end in (hind, front)]
     assert length(sub(*ends)) == pytest.approx(length(way))
     assert 0.5 * (ends[0][2] + ends[1][2] - hind[2] - front[2]) == pytest.approx(
         0.5 * (low + high), abs=1e-9

@@ -18,8 +18,9 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion.contacts import BALL, FLAT, HEEL, Contact, Part, Thresholds, contacts_of
+from fabrik_solver.motion.ground import Pose
 from fabrik_solver.motion.knee import aside
-from fabrik_solver.motion.planted import Planted, Pose, blend_of, pivoted, sole_of
+from fabrik_solver.motion.planted import Planted, blend_of, pivoted, sole_of
 from fabrik_solver.motion.sole import Sole
 
 

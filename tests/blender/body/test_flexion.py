@@ -28,10 +28,9 @@ def make_leg(bend: float = 0.0) -> bpy.types.Object:
 
 
 def flexion(rig: bpy.types.Object, bone: str = "Shin") -> Any:
-    from addon.body.flexion import flexion_of
-    from addon.editing.joint_uses import uses_of
+    from addon.body.looking import body_of
 
-    return flexion_of(rig, bone, uses_of(rig))
+    return body_of(rig, bone).joint(bone)
 
 
 def front(rig: bpy.types.Object, bone: str = "Shin") -> Vector:
@@ -89,7 +88,7 @@ def test_a_hinge_tells_more_than_a_clip() -> None:
 
 def test_a_pole_tells_where_the_limb_is_straight() -> None:
     rig = make_leg()
-    assert flexion(rig) is None
+    assert not flexion(rig).source
     pole = make_empty("Pole", (3, 0, 1))
     add_constraint(rig, "Shin", make_empty("Target", (0, 0, 0)), chain_count=2, pole_target=pole)
     update()

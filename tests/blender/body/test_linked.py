@@ -12,8 +12,8 @@ from rigs import activate, update
 
 from addon.blender import animation
 from addon.blender.skeleton import skeleton_of
-from addon.body.flexion import flexion_of, stored_flexion
-from addon.editing.joint_uses import uses_of
+from addon.body.flexion import stored_flexion
+from addon.body.looking import body_of
 
 pytestmark = pytest.mark.newest
 
@@ -35,9 +35,9 @@ def linked(empty_file: None, tmp_path: Path) -> Any:
 
 def asked(rig: Any, bone: str) -> Vector:
     """Return the axis about which a drag bends a joint."""
-    flexion = flexion_of(rig, bone, uses_of(rig))
-    assert flexion is not None
-    return flexion.axis
+    joint = body_of(rig, bone).joint(bone)
+    assert joint.source
+    return joint.axis
 
 
 def planned(rig: Any, bone: str) -> Vector:

@@ -10,9 +10,7 @@ from mathutils import Matrix, Vector
 from operating import add_limbs
 from rigs import evaluated, go
 
-from addon.body.flexion import flexion_of
 from addon.body.looking import body_of
-from addon.editing.joint_uses import uses_of
 
 pytestmark = pytest.mark.newest
 
@@ -50,15 +48,13 @@ def arms_that_stretch(phase: float, yaw: float) -> Joints:
 @pytest.mark.parametrize("name", ["meta", "mixamo", "vroid", "xsens bvh", "genesis 9", "synty"])
 def test_joints_of_a_pair_get_one_answer_even_if_they_bend_anywhere(name: str) -> None:
     rig = make_capture(name, yaw=0.0, walk=arms_that_stretch)
-    body, uses = body_of(rig), uses_of(rig)
+    body = body_of(rig)
     sides: list[Vector | None] = []
-    for limb in body.anatomy.limbs:
-        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
+    for limb in body.limbs:
+        joints = [joint for joint in limb.joints[1:] if joint.source != "TWIST"]
         if limb.kind == "ARM" and len(joints) == 1:
-            bone = rig.data.bones[body.names[joints[0]]]
-            flexion = flexion_of(rig, bone.name, uses)
-            axes = body.matrix(bone).to_3x3().normalized()
-            sides.append(None if flexion is None else axes @ flexion.axis)
+            axes = body.matrix(rig.data.bones[joints[0].bone]).to_3x3().normalized()
+            sides.append(axes @ joints[0].axis if joints[0].source else None)
     left, right = sides
     assert (left is None) == (right is None)
     if left is not None and right is not None:
@@ -70,21 +66,20 @@ def test_joints_of_a_pair_get_one_answer_even_if_they_bend_anywhere(name: str) -
 @pytest.mark.parametrize("name", FAMILIES)
 def test_joints_of_a_pair_bend_mirrored(name: str, yaw: float) -> None:
     rig = make_capture(name, yaw=yaw, walk=arms_in_a)
-    body, uses = body_of(rig), uses_of(rig)
+    body = body_of(rig)
     bends: dict[str, list[Vector]] = {}
     sources: list[str] = []
-    for limb in body.anatomy.limbs:
-        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
+    for limb in body.limbs:
+        joints = [joint for joint in limb.joints[1:] if joint.source != "TWIST"]
         if len(joints) != 1:
             continue
-        bone = rig.data.bones[body.names[joints[0]]]
-        flexion = flexion_of(rig, bone.name, uses)
-        assert flexion is not None, bone.name
-        sources.append(flexion.source)
+        bone = rig.data.bones[joints[0].bone]
+        assert joints[0].source, bone.name
+        sources.append(joints[0].source)
         # The end of a leg without its foot is inconclusive: it leads down.
-        end = rig.data.bones[body.names[limb.end]] if limb.end >= 0 else None
+        end = None if limb.end.at_tail else rig.data.bones[limb.end.bone]
         along = body.matrix(end).translation - body.matrix(bone).translation if end else -body.up
-        axis = body.matrix(bone).to_3x3().normalized() @ flexion.axis
+        axis = body.matrix(bone).to_3x3().normalized() @ joints[0].axis
         bends.setdefault(limb.kind, []).append(axis.cross(along).normalized())
     for kind, sides in bends.items():
         ahead = [side.dot(body.front) > 0.0 for side in sides]
@@ -95,8 +90,8 @@ def test_joints_of_a_pair_bend_mirrored(name: str, yaw: float) -> None:
 def test_poles_of_arms_are_behind_and_of_legs_ahead(name: str) -> None:
     rig = make_capture(name, yaw=0.0, walk=arms_in_a)
     go(1)
-    for _, limb in body_of(rig).limbs:
-        add_limbs(rig, limb.end, controls="EMPTY")
+    for limb in body_of(rig).limbs:
+        add_limbs(rig, limb.end.bone, controls="EMPTY")
         item = rig.fabrik.constraints[-1]
         shown = evaluated(rig).pose.bones
         middle = 0.5 * (shown[limb.bones[0]].head + shown[limb.hand].head)

@@ -1,6 +1,7 @@
 """A new kind of rig is one class: bones that copy controls with another prefix, or have titles."""
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -36,7 +37,7 @@ class Puppet(PlainRig):
         plain = super().limb(body, limb)
         assert plain is not None
         bones = tuple("C" + name[1:] for name in plain.bones)
-        return plain._replace(bones=bones, hand="C" + plain.hand[1:])
+        return replace(plain, bones=bones, hand="C" + plain.hand[1:])
 
     def meant(self, body: Body, bone: str) -> str:
         return name if (name := "D" + bone[1:]) in body.index else ""
@@ -89,6 +90,9 @@ def test_walk(puppet: Any) -> None:
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert {item.bone for item in puppet.fabrik.constraints} == {"C-Foot.L", "C-Foot.R"}
     assert puppet.fabrik.gaits[0].body == "C-Hips"
+    left: Any = looking.body_of(puppet).legs[0]
+    assert left.end == ("C-Foot.L", False, False) and left.foot.bone == "D-Foot.L"
+    assert (left.joints[1].bone, left.joints[1].source) == (left.bones[1], "SET")
 
 
 def test_drag_and_pin(puppet: Any) -> None:

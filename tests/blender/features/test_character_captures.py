@@ -15,7 +15,7 @@ from rigs import activate, as_strip, curves, evaluated, go
 
 from addon.blender.clip import Clip
 from addon.body.body import Body
-from addon.body.clicked import Limb, find_limbs
+from addon.body.clicked import find_limbs
 from addon.body.looking import body_of
 from addon.features.whole_body.roles import roles_of
 
@@ -27,10 +27,7 @@ YAW = 0.7
 def check(name: str, character: Body, front: Vector) -> None:
     """Compare the recognized arms, legs and head with those of a family."""
     names, anatomy = character.names, character.anatomy
-    limbs = {
-        (limb.kind, names[limb.end] if limb.end >= 0 else "", *(names[i] for i in limb.bones))
-        for limb in anatomy.limbs
-    }
+    limbs = {(limb.kind, limb.hand, *limb.bones) for limb in character.limbs}
     parts = FAMILIES[name].parts
     assert limbs == {(kind, end, *line) for kind, end, line in parts if kind in ("ARM", "LEG")}
     assert ("HEAD", names[anatomy.head]) in [part[:2] for part in parts]
@@ -59,8 +56,9 @@ def test_limbs_are_found_from_hand_and_foot_without_names(name: str) -> None:
     bpy.context.view_layer.update()
     for kind, end, line in FAMILIES[name].parts:
         if kind in ("ARM", "LEG"):
-            found = find_limbs(rig, [other[end]])
-            assert found == [(Limb(tuple(other[bone] for bone in line), other[end], kind), True)]
+            [(limb, is_end)] = find_limbs(rig, [other[end]])
+            assert (*limb.bones, limb.hand) == (*[other[bone] for bone in line], other[end])
+            assert limb.kind == kind and is_end
 
 
 @pytest.mark.parametrize("up", ["Y", "lying", "strip"])
@@ -259,9 +257,7 @@ def test_a_robot_has_arms_whatever_it_does(action: str) -> None:
     names = (action, f"{action}_{rig.name}")
     (rig.animation_data.action,) = [one for one in bpy.data.actions if one.name in names]
     character = body_of(rig)
-    names = character.names
-    limbs = {(one.kind, *(names[i] for i in one.bones)) for one in character.anatomy.limbs}
-    assert limbs == {
+    assert {(limb.kind, *limb.bones) for limb in character.limbs} == {
         (kind, *(f"{bone}.{side}" for bone in bones))
         for kind, *bones in (("ARM", "UpperArm", "LowerArm"), ("LEG", "UpperLeg", "LowerLeg"))
         for side in "LR"
@@ -296,8 +292,7 @@ def test_only_upright_bodies_with_legs_of_two_bones_are_posed_as_people(
 
 def test_both_feet_of_a_capture_are_ankles_though_one_is_lifted() -> None:
     character = body_of(imported("pab_walk.fbx"))
-    legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
-    assert {character.names[leg.end] for leg in legs} == {"LeftFoot", "RightFoot"}
+    assert {leg.end.bone for leg in character.legs} == {"LeftFoot", "RightFoot"}
 
 
 def test_a_wolf_walks_with_paws_that_are_no_children_of_its_legs() -> None:

@@ -132,13 +132,7 @@ def _axes(bone: Any) -> Matrix:
 
 def limbs(rig: Any) -> dict[str, tuple[str, ...]]:
     """Return the bones of the recognized limbs that have hands or feet, by these."""
-    character = body_of(rig)
-    names = character.names
-    return {
-        names[limb.end]: tuple(names[i] for i in limb.bones)
-        for limb in character.anatomy.limbs
-        if limb.end >= 0
-    }
+    return {limb.end.bone: limb.bones for limb in body_of(rig).limbs if not limb.end.at_tail}
 
 
 def shown(rig: Any, frames: Any = FRAMES) -> dict[tuple[int, str], Matrix]:

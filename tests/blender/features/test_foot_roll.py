@@ -16,7 +16,6 @@ from operating import add_limbs, click_bones, refuses
 from rigs import activate, curves, evaluated, go, key, pose_bits, update
 
 from addon.blender.messages import shown as shown_message
-from addon.body.foot import soles_of
 from addon.body.looking import body_of
 from addon.features.constraint.sentences import notes_of
 from addon.features.drag import drag
@@ -52,9 +51,10 @@ class Foot:
     def __init__(self, rig: Any, bone: str, **options: object) -> None:
         """Add IK to its leg, and lift it so that the leg reaches whatever the roll."""
         body = body_of(rig, bone)
-        [leg] = [shape for shape, limb in body.limbs if limb.hand == bone]
-        self.sole = soles_of(body, [leg])[0]
-        joints = [self._head(rig, body.names[i]) for i in (*leg.bones, leg.end)]
+        [leg] = [leg for leg in body.legs if leg.hand == bone]
+        assert leg.foot is not None and leg.shape is not None
+        self.sole = leg.foot.points
+        joints = [self._head(rig, body.names[i]) for i in (*leg.shape.bones, leg.shape.end)]
         self.leg = sum((b - a).length for a, b in pairwise(joints))
         up = (rig.matrix_world.to_3x3() @ body.up).normalized()
         add_limbs(rig, bone, **options)
@@ -127,7 +127,7 @@ def test_a_foot_rolls_on_the_sole_that_on_the_ground_finds(name: str | None) -> 
         for bone in rig.pose.bones:
             bone.matrix_basis = Matrix()
         update()
-        hands = [limb.hand for _, limb in body_of(rig, "").limbs if limb.kind == "LEG"]
+        hands = [leg.hand for leg in body_of(rig, "").legs]
         foot = Foot(rig, hands[0])
     # Lengths are as of a person with a leg of 0.85 m; captures have other units.
     size = foot.leg / 0.85

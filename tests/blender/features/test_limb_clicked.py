@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import radians
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,8 @@ def test_twist_and_muscle_bones_mean_their_limb_also_in_a_row_and_a_sleeve_itsel
         "Arm ArmTwist Elbow WristTwist Wrist Middle1",
         "arm arm_tw forearm hand_tw hand finger",
         "upper_arm upper_arm_twist forearm hand_rot hand finger",
+        "upper_arm upper_arm_twist forearm lowerarm_helper hand finger",
+        "upper_arm upperarm_bend forearm forearm_bend hand finger",
         "thigh thigh_twist shin twist_foot foot toe",
     ],
 )
@@ -176,6 +179,13 @@ def test_a_limb_alone_ends_with_what_comes_after_its_twist_bones(names: str, cli
         }
     )
     assert meant(rig, bones[clicked]) == bones[: 4 + (clicked > 3)]
+    item = add(rig, bones[clicked], controls="EMPTY")[0]
+    item.target.location += Vector((-0.1, -0.05, 0.1))
+    update()
+    assert item.state == "REACHED"
+    ways = [bone.tail - bone.head for bone in evaluated(rig).pose.bones]
+    assert max(ways[k].angle(ways[k + 1]) for k in (0, 2)) < radians(0.1)  # Twists don't bend.
+    assert ways[1].angle(ways[2]) > radians(30.0)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
 
-from addon.body.flexion import Flexion, flexion_of
-from addon.editing.joint_uses import uses_of
+from addon.body.body import Joint
+from addon.body.looking import body_of
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.panel import shown_balance, shown_pins
@@ -99,7 +99,7 @@ def test_many_steps_are_one_jump_and_back_is_back(body: Any) -> None:
     assert rigs.channels_bits(body) == before
 
 
-def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
+def flexion_now(rig: Any, bone: str, flexion: Joint) -> float:
     """Return the angle of a shown elbow or knee, negative if it bends backward."""
     posed = rig.pose.bones[bone]
     upper = posed.parent
@@ -115,8 +115,8 @@ def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
 
 def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     roles = pin_feet(body)
-    found = {name: flexion_of(body, name, uses_of(body)) for name in roles.hinges}
-    flexions = {name: one for name, one in found.items() if one is not None}
+    joints = [body_of(body, name).joint(name) for name in roles.hinges]
+    flexions = {joint.bone: joint for joint in joints if joint.source}
     assert len(flexions) >= len(roles.feet)
     start = {name: flexion_now(body, name, one) for name, one in flexions.items()}
     most = dict(start)
@@ -183,7 +183,9 @@ def test_an_arm_moves_before_the_trunk(body: Any) -> None:
 def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
     """Return the solver's pose of a drag by a way in the space of the armature."""
     there = drag._dragged_to([tuple(Vector(drag._starts[0]) + way)])
-    return drag._body.solve([one.goal for one in (*there, *drag._held)])
+    joint_of = drag._posed.joint_of
+    goals = [goal._replace(joint=joint_of(goal.joint)) for goal in (*there, *drag._held)]
+    return drag._body.solve(goals)
 
 
 @pytest.mark.parametrize("kind", ("cmu", "kaykit"))

@@ -267,7 +267,7 @@ def assert_kept(rig: bpy.types.Object, frames: range) -> None:
         bpy.context.scene.frame_set(frame)
         kept = present_runs().played
         assert frames_of(rig, kept) == frames_of(rig, None)
-        assert kept.followers[uid].bones
+        assert kept.rigs[uid].followers.bones
         assert_as_blender_has_it(rig, AMPLIFIED)
 
 

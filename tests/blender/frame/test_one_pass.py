@@ -931,6 +931,44 @@ def test_a_property_that_drives_a_constraint_is_set_by_a_script_before_a_frame(
     assert played(rig) == before
 
 
+def test_a_property_set_without_notice_counts_once_a_written_pose_has_the_armature_copied() -> None:
+    rig, target = constrained("COPY_TRANSFORMS"), bpy.data.objects["Target"]
+    rig.animation_data.action = None
+    rigs.key(target, "location", {1: (0.5, 0.5, 1.7), 10: (0.8, 0.2, 1.5)})
+    update()
+    before = played(rig)
+    rigs.go(2)
+    rig.pose.bones["Root"]["amount"] = 0.3
+    for frame in (3, 4):
+        rigs.go(frame)
+    shown = rigs.pose_bits(rig)
+    assert shown != before[4]
+    assert shown == played_anew(rig)[4]
+
+
+def test_a_property_that_drives_a_constraint_is_read_again_where_it_may_have_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig, read = constrained("COPY_TRANSFORMS"), list[object]()
+    bone = rig.pose.bones["Root"]
+    update()
+    rigs.go(2)
+    count(monkeypatch, "read what drives", lambda _, paths: read.append(paths))
+    for frame in (3, 4, 3):
+        rigs.go(frame)
+    assert read == []
+    bone["amount"] = 0.3
+    rig.update_tag()
+    rigs.go(5)
+    assert len(read) == 1
+    bone.keyframe_insert('["amount"]', frame=5)
+    update()
+    read.clear()
+    for frame in (6, 7):
+        rigs.go(frame)
+    assert len(read) == 2
+
+
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(
     evaluations: list[float],
 ) -> None:

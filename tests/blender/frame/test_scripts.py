@@ -66,9 +66,9 @@ def test_resetting_an_override_takes_a_constraint_of_the_shot_with_its_keys(tmp_
     faults.forget_reported()
     kept: list[object] = []
 
-    def noted(runs, uid, *others):
+    def noted(runs, early, uid, *others):
         kept.extend(runs.plan.rigs[uid]._columns)
-        write_early(runs, uid, *others)
+        write_early(runs, early, uid, *others)
 
     # Blender has made the bones anew: to write to the old ones may crash it.
     monkeypatch.setattr(frame_update, "write_early", noted)

@@ -59,6 +59,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "write": (write.Overwritten, "write"),
     "write reports": (update, "write_reports"),
     "read constraints": (following, "follower_of"),
+    "read what drives": (update, "values_at"),
     "compute a constraint": (ConstraintSpaces, "constrained"),
     "compare": (update.Affected, "is_shown"),
     "evaluate": (update, "_evaluate_again"),

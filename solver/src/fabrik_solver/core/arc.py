@@ -49,8 +49,8 @@ def half_turn(chord: float) -> float:
     """Return half the angle of an arc of length 1 whose ends are ``chord`` apart.
 
     The chord is nearly linear in the square of the angle. This uses two terms of the inverse series
-    and one step of Newton's method, which are accurate to 1.5 % for a ring, and to 0.2 % for chords
-    from 0.3 on.
+    and one step of Newton's method. The error is at most 1.5 % for a ring, and 0.2 % for chords of
+    at least 0.3.
     """
     square = 6.0 * max(0.0, 1.0 - chord)
     square += 0.05 * square * square
@@ -75,7 +75,13 @@ def _flat_arc(
 
 
 def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> float:
-    """Return the least joint angle that puts the ends ``chord`` apart, or as close as possible."""
+    """Return the least joint angle that puts the ends ``chord`` apart, or as close as possible.
+
+    Args:
+        lengths: The lengths of the bones.
+        chord: The wanted distance between the ends.
+        folds: How each joint flexes (see `RestBend`).
+    """
     high, nearest = 0.0, fsum(lengths)
     for step in range(1, STEPS + 1):
         angle = pi * step / STEPS

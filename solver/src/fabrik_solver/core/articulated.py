@@ -114,7 +114,7 @@ class Stiffness:
     def add_point(self, weights: Vec, point: Vec) -> None:
         """Add the resistance of a point to moving.
 
-        A motion moves it by slide + spin × place = slide − [place] spin.
+        A motion moves the point by slide + spin × place = slide − [place] spin.
         """
         u, v, w = weights
         x, y, z = point

@@ -1,7 +1,7 @@
 """An articulated body: its bones at the start of a drag, their goals, and their poses.
 
 Everything is in one space with one unit of length; rotations are unit quaternions. Internally,
-lengths are in body sizes, relative to the first root. “At the start” is when the drag begins.
+lengths are in body sizes, relative to the first root. “At the start” means when the drag begins.
 """
 
 from collections.abc import Sequence
@@ -57,8 +57,8 @@ class Resistance:
 
     Attributes:
         axis: The unit axis, in the joint's axes at the start.
-        negative: Where resistance to a negative component of the rotation vector since the start
-            begins: angles in radians, with weights.
+        negative: The angles, in radians and with weights, at which resistance to a negative
+            component of the rotation vector since the start begins.
         positive: The same for a positive component.
     """
 
@@ -109,7 +109,7 @@ class Link:
         self.stiffness = stiffness
 
     def stretched(self, turns: Sequence[Quat]) -> float:
-        """Return the sum that the spring resists, from the rotations of all joints."""
+        """Return the weighted sum that the spring resists, from the rotations of all joints."""
         total = 0.0
         for joint, axis in zip(self.joints, self.axes, strict=True):
             total += dot(quat_log(turns[joint]), axis)
@@ -210,7 +210,8 @@ class Placement:
         turns: The rotation of each joint since the start, in its axes at the start.
         heads: The pivots.
         axes: The axes of the joints.
-        changes: The rotation of each bone since the start.
+        changes: The rotation of each bone since the start, in the space, including that of its
+            ancestors.
     """
 
     def __init__(self, moved: list[Vec], turns: list[Quat]) -> None:
@@ -279,11 +280,11 @@ class Articulation:
         self.mass = sum([joint.mass for joint in joints])
 
     def inward(self, point: Vec) -> Vec:
-        """Convert a point from the space to body sizes."""
+        """Convert a point from the body's space to body sizes."""
         return scaled(sub(point, self.origin), 1.0 / self.size)
 
     def outward(self, point: Vec) -> Vec:
-        """Convert a point from body sizes to the space."""
+        """Convert a point from body sizes to the body's space."""
         return add(self.origin, scaled(point, self.size))
 
     def path(self, end: int) -> list[int]:
@@ -300,7 +301,7 @@ class Articulation:
         return follows >= 0 and self.moving[follows]
 
     def place(self, pose: Placement) -> None:
-        """Compute the joints that the search needs."""
+        """Compute the frames of those joints that the search needs."""
         count = len(self.joints)
         pose.heads = [ORIGIN] * count
         pose.axes = [QUAT_IDENTITY] * count
@@ -308,7 +309,7 @@ class Articulation:
         self._carry(pose, self._placed)
 
     def complete(self, pose: Placement) -> None:
-        """Compute the remaining joints."""
+        """Compute the frames of all other joints."""
         placed = set(self._placed)
         self._carry(pose, [index for index in range(len(self.joints)) if index not in placed])
 
@@ -359,13 +360,13 @@ class Articulation:
         return add(pose.heads[index], rotate(pose.changes[index], self._centers[index]))
 
     def start(self, points: dict[int, Vec]) -> Placement:
-        """Return the pose at the start, within the limits and with bent limbs.
+        """Return the pose at the start, within the limits and with limbs slightly bent.
 
-        Where a joint is bent, the bone above rotates the other way. Otherwise the hips would start
-        in front of the feet, and a body pulled down would lean backward.
+        Where a straight limb is bent, the bone above the joint rotates the other way. Otherwise the
+        hips would start in front of the feet, and a body pulled down would lean backward.
 
         Args:
-            points: The positions of the goals on the last bones.
+            points: For each bone at the end of a limb, the position of its goal.
         """
         turns = [QUAT_IDENTITY] * len(self.joints)
         following = dict(points)
@@ -391,7 +392,7 @@ class Articulation:
         return placement
 
     def bent(self, pose: Placement) -> list[WholeBodyJoint]:
-        """Return the bones as if a drag began at a pose, resisted only by their rotation."""
+        """Return the bones as if a drag began in a pose, without springs and preferred bends."""
         return [
             WholeBodyJoint(
                 joint.parent,
@@ -423,7 +424,7 @@ class Articulation:
         return sub(turn, self.shared(joint, (x, 0.0, z)))
 
     def effort_of(self, pose: Placement, index: int) -> float:
-        """Return the energy of a joint."""
+        """Return the energy of a joint's resistance."""
         joint = self.joints[index]
         turn = quat_log(pose.turns[index])
         strain = self.strain_of(pose, index, turn)
@@ -434,7 +435,15 @@ class Articulation:
         return effort
 
     def shared(self, joint: WholeBodyJoint, swing: Vec) -> Vec:
-        """Return a joint's share of the swing of the joint it follows, in the joint's axes."""
+        """Return a joint's share of the swing of the joint that it follows.
+
+        Args:
+            joint: The joint.
+            swing: The swing of the other joint, in that joint's axes at the start.
+
+        Returns:
+            A rotation vector, in the joint's own axes at the start.
+        """
         ratio = joint.share / (1.0 - joint.share)
         across = quat_product(quat_inverse(joint.axes), self.joints[joint.follows].axes)
         return scaled(rotate(across, swing), ratio)

@@ -102,7 +102,10 @@ class RestBend(NamedTuple):
 
 
 def chain_axis(joints: Sequence[Vec]) -> Vec:
-    """Return the direction from the root to the tip, or of the first bone with a direction."""
+    """Return the direction from the root to the tip.
+
+    If they coincide, this is the direction of the first bone that has any.
+    """
     axis = unit(sub(joints[-1], joints[0]))
     if axis is not None:
         return axis
@@ -121,8 +124,8 @@ def axis_of(joints: list[Joint]) -> Vec:
 def swing_turn(axis: Vec, side: Vec, target: Vec, factor: float) -> Quat:
     """Return the smallest rotation of a whole chain toward the target, or a fraction of it.
 
-    A chain dragged to a target at its side leaves its bending plane. With three or more bones it
-    may also fold differently. After a swing only the tip's distance has to change. The chain then
+    A chain dragged to a target beside it leaves its bending plane. With three or more bones it may
+    also fold differently. After a swing only the tip's distance has to change. The chain then
     always folds the same way in its plane, and its joints hardly move faster than its tip.
 
     If the target is straight behind, the chain swings in its plane.
@@ -200,11 +203,11 @@ def bow(
 ) -> None:
     """Bend a straight chain to a side, keeping part of its input pose (``keep``, from 0 to 1).
 
-    No iteration can bend a straight chain with a target on its axis. Near the axis, rounding would
-    choose the side. A straight chain therefore starts as an arc with equal bends to ``side``, or as
-    a zigzag if its joints fold both ways. The chord is the target's distance. For continuity, it
-    keeps more of the input pose the less straight the chain is, and the closer the target is to its
-    tip.
+    No solver iteration can bend a straight chain whose target is on its axis. Near the axis,
+    rounding would choose the side. A straight chain therefore starts as an arc with equal bends to
+    ``side``, or as a zigzag if its joints fold both ways. The chord is the target's distance. For
+    continuity, it keeps more of the input pose the less straight the chain is, and the closer the
+    target is to its tip.
     """
     if keep >= 1.0:
         return
@@ -429,7 +432,10 @@ def off_axis(direction: Vec, axis: Vec) -> Vec | None:
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector perpendicular to the axis toward the first usable bend, else any."""
+    """Return a unit vector perpendicular to the axis, toward the first usable bend.
+
+    If no bend is usable, the vector is arbitrary.
+    """
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
@@ -438,7 +444,7 @@ def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
 
 
 def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
-    """Return the mean side of the joints from the axis, or None if they cancel out."""
+    """Return the mean direction from the axis to the joints, or None if they cancel out."""
     total = ORIGIN
     for joint in joints[1:-1]:
         total = add(total, across(joint, axis))

@@ -68,7 +68,7 @@ class Lever:
 
 @final
 class Coupling:
-    """The coupling of two effectors; a class, so that it can be changed in place."""
+    """The coupling of two effectors, a 3 × 3 matrix that can be changed in place."""
 
     def __init__(self) -> None:
         self.matrix = ZEROS
@@ -142,7 +142,7 @@ class System:
                 row[other.number - lever.number].add(lever.motion_left, other.motion_left)
 
     def add_translation(self, compliance: float, left: Mat3) -> None:
-        """Add the translation of all bones; ``left`` projects onto its free directions."""
+        """Add the translation of all bones; ``left`` projects onto the free directions."""
         moved = scale_columns(left, (compliance, compliance, compliance))
         for i, effector in enumerate(self._effectors):
             a = effector.pull
@@ -222,7 +222,7 @@ class TreeSystem(System):
             self._paths[number].append((joint, motion))
 
     def solve(self) -> None:
-        """Compute the forces, which overwrites the equations."""
+        """Compute the forces; this overwrites the equations."""
         shared = self._shared
         right = [ORIGIN for _ in shared.rows]
         for effector, block, path in zip(self._effectors, self._blocks, self._paths, strict=True):

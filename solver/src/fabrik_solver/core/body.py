@@ -48,9 +48,10 @@ class Member:
     Attributes:
         bones: The indices of its bones in the body, root first.
         tip: Position of the tip in the last bone's posed axes.
-        rest_bends: The ``rest_bend`` of the chain from each bone on (see `ChainInput`).
+        rest_bends: For each bone, the ``rest_bend`` of the part of the chain that it begins (see
+            `ChainInput`).
         has_hand: Whether the last bone can be oriented.
-        limb_bends: The ``limb_bend`` of the chain from each bone on.
+        limb_bends: The ``limb_bend`` of the same parts.
     """
 
     __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
@@ -170,11 +171,12 @@ class MemberOutcome:
         state: See `Posture`.
         iterations_used: Iterations for the body, and for the chain's unshared bones.
         tip: Final position of the tip in armature space.
-        given: The chain's unshared bones in their FK pose, on the solved body; None if not solved.
+        fk_chain: The chain's unshared bones in their FK pose, on the solved body; None if not
+            solved.
         posture: Their solved posture; None if not solved.
     """
 
-    __slots__ = ("given", "iterations_used", "posture", "state", "tip")
+    __slots__ = ("fk_chain", "iterations_used", "posture", "state", "tip")
 
     def __init__(
         self, state: State, iterations_used: int, chain: ChainInput | None, posture: Posture | None
@@ -182,7 +184,7 @@ class MemberOutcome:
         self.state: State = state
         self.iterations_used = iterations_used
         self.tip = ORIGIN
-        self.given = chain
+        self.fk_chain = chain
         self.posture = posture
 
 
@@ -225,7 +227,7 @@ class BodyInput:
         limits: The joint limit of each bone.
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
         start: The rotations to start from, and the first bone's location channel; None starts from
-            the FK pose. With a start, only the nearest pose is searched for.
+            the FK pose. With a start, the solver only looks for the nearest pose.
         slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`). If
             empty, it may be anywhere.
     """
@@ -314,9 +316,15 @@ class BodyInput:
         rotations: Sequence[Quat],
         bias: float,
     ) -> ChainInput:
-        """Return the bones of a chain from index ``start`` on; ``frame`` is their parent's frame.
+        """Return the bones of a chain from an index onward, in another FK pose.
 
-        The rotations of their FK pose and the location of the body's first bone are replaced.
+        Args:
+            member: The chain.
+            start: The index in the chain of the first bone to include.
+            frame: The frame of that bone's parent.
+            location: The location channel of the body's first bone.
+            rotations: The rotation of each bone of the body.
+            bias: See `ChainInput`.
         """
         own_bones = member.bones[start:]
         channels: list[Local] = []
@@ -339,7 +347,13 @@ class BodyInput:
         return chain if self.start is None else chain.started([self.start[0][i] for i in own_bones])
 
     def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
-        """Return a body of only some chains and bones; ``frame`` is their parent's frame."""
+        """Return a body of some of the chains and bones.
+
+        Args:
+            indices: The indices of its bones, parents first.
+            numbers: The indices of its chains.
+            frame: The frame of the first bone's parent.
+        """
         new = {i: index for index, i in enumerate(indices)}
         members = [
             Member([new[i] for i in m.bones], m.tip, m.rest_bends, m.limb_bends, m.has_hand)
@@ -427,7 +441,7 @@ def _pose_own_again(
 ) -> None:
     """Let each chain reach once more with its unshared bones, blended by the chain's influence.
 
-    Each starts from the blend of the layers that include it. At full influence these are all
+    Each chain starts from the blend of the layers that include it. At full influence these are all
     layers, so its tip is on target whatever the other chains do. With a single layer, the tip is on
     target already.
     """
@@ -453,7 +467,7 @@ def _pose_own_again(
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
     """Pose the body by some of its chains, at full influence.
 
-    Without the other chains, they may split into groups that don't share bones. Each group is
+    Without the other chains, these may split into groups that don't share bones. Each group is
     solved together, after the group that carries it.
     """
     posture = body.fk()
@@ -500,7 +514,7 @@ def _leader(leaders: dict[int, int], bone: int) -> int:
 
 
 def _together(body: BodyInput, pulls: Sequence[Pull], root_weight: float) -> BodyPosture:
-    """Pose a group of chains at full influence."""
+    """Pose a group of chains that share bones, at full influence."""
     posture = body.fk()
     shared: set[int] = set()
     steps = 0
@@ -543,9 +557,16 @@ def _pose_own(
     frames: list[Frame],
     rotations: Sequence[Quat],
 ) -> MemberOutcome:
-    """Solve a chain's unshared bones, from the index ``start`` on, and update the posture.
+    """Solve a chain's unshared bones, and update the posture.
 
-    ``frames`` are those of the bones that carry them; the solver starts from ``rotations``.
+    Args:
+        posture: The posture of the body.
+        body: The body.
+        member: The chain.
+        pull: Its goal and settings.
+        start: The index in the chain of the first unshared bone.
+        frames: The frames of the body's bones.
+        rotations: The rotations of the body's bones from which the solver starts.
     """
     own_bones = member.bones[start:]
     if not own_bones:
@@ -576,7 +597,12 @@ def _landed(
 ) -> tuple[BodyPosture, int]:
     """Solve the whole tree; return its posture and the number of iterations.
 
-    A hand whose orientation weight is at least ``level`` is placed by its head instead of its tip.
+    Args:
+        body: The bones.
+        pulls: The goal of each chain.
+        root_weight: See `Pull`.
+        level: The least orientation weight with which a hand is placed by its head, not by its tip.
+        shared: The bones that several chains pose.
     """
     posture = body.fk()
     frames = body.frames(posture)
@@ -616,7 +642,7 @@ def _landed(
         linkage, starts, min(tolerance, EXACT) * size, tolerance * size, seeks
     )
     pairs = zip(linkage.channels(), constrained, strict=True)
-    posture.rotations = [quat_compatible(rotation, bone.given) for rotation, bone in pairs]
+    posture.rotations = [quat_compatible(rotation, bone.fk_rotation) for rotation, bone in pairs]
     posture.location = _moved(body, linkage.root)
     return posture, steps
 

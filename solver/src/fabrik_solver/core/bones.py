@@ -231,7 +231,7 @@ def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
 def facing(axes: Mat3, axes_pair: tuple[Vec, Vec], directions: tuple[Vec, Vec]) -> Quat | None:
     """Return the rotation that points one axis in a direction, and a second nearly in another.
 
-    In sheared axes a rotation can't do both. It aligns the first axis exactly, and the second as
+    In sheared axes a rotation can't do both, so it aligns the first axis exactly, and the second as
     far as rolling about the first allows.
 
     Args:

@@ -59,7 +59,7 @@ class Chain:
         start: The joints relative to the root, in chain lengths, with the bone lengths to solve
             with. Empty if the chain has zero length. Copied before they are moved.
         axis: The direction from the root to the tip, or of the first bone with a direction.
-        aside: The largest distance of these joints from the axis (see `farthest_from`).
+        deviation: The largest distance of these joints from the axis (see `farthest_from`).
         inner: The inner radius of the reachable shell, in chain lengths. The tip is closest to the
             root when all other bones fold back along the longest bone.
         outer: The outer radius: 1 except for rounding.
@@ -89,7 +89,7 @@ class Chain:
         scale = fsum(sizes)
         root = in_space(joints[0])
         start: list[Joint] = []
-        axis, aside, inner, outer = ORIGIN, 0.0, 0.0, 0.0
+        axis, deviation, inner, outer = ORIGIN, 0.0, 0.0, 0.0
         if scale != 0.0:
             ratios = [size / scale for size in sizes]
             outer = fsum(ratios)
@@ -103,7 +103,7 @@ class Chain:
             if lengths is not None:
                 set_lengths(start)
             axis = axis_of(start)
-            aside = farthest_from(axis, start)
+            deviation = farthest_from(axis, start)
         self.joints = joints
         self.bend = bend
         self.is_sure = is_sure
@@ -113,7 +113,7 @@ class Chain:
         self.scale = scale
         self.start = start
         self.axis = axis
-        self.aside = aside
+        self.deviation = deviation
         self.inner = inner
         self.outer = outer
         self._bending: tuple[Vec, Vec, float] | None = None
@@ -121,7 +121,7 @@ class Chain:
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
-        """Return the bend direction.
+        """Return the bend direction, and how much of the input pose to keep.
 
         A nearly straight limb bends to its preferred side even if it is posed slightly backward or
         sideways.
@@ -138,7 +138,7 @@ class Chain:
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
         posed_bend, spread = self.own_bend(self.start, self.axis)
-        keep = eased(self.aside / STRAIGHT)
+        keep = eased(self.deviation / STRAIGHT)
         bending = (mix(side, posed_bend, keep), side, keep)
         if self.is_known:
             bending = (*self.known_bend(posed_bend, spread, side), keep)
@@ -147,7 +147,7 @@ class Chain:
         return bending
 
     def forward(self) -> Vec:
-        """Return the unit bend direction of the straight chain."""
+        """Return the unit direction in which the chain bends when it is straight."""
         return side_of((None if self.bend is None else in_space(self.bend),), self.axis)
 
     @property
@@ -229,7 +229,7 @@ class Chain:
         return Chain(self.joints, self.bend, tuple(lengths), self.is_sure, self.folds)
 
     def bone_lengths(self) -> tuple[float, ...]:
-        """Return the bone lengths to solve with, from the root on."""
+        """Return the bone lengths to solve with, root first."""
         return self._sizes
 
 

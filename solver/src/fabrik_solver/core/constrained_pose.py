@@ -165,6 +165,14 @@ def _seen(
 ) -> Frame:
     """Return the frame of a target bone converted to a constraint's target space.
 
+    Args:
+        con: The constraint.
+        target: The target bone.
+        frame: Its frame, in armature space.
+        parent: The frame of its parent, in armature space.
+        world: The frame of the armature, in world space.
+        owner_rest: The rest frame of the constraint's owner, in armature space.
+
     Raises:
         ValueError: If the space has zero scale.
     """

@@ -205,7 +205,7 @@ class CopyTransforms(Constraint):
 
 @final
 class ChildOf(Constraint):
-    """Moves with its target like a child."""
+    """Makes the owner move with its target like a child."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class ChildOf(Constraint):
         return axes, _where(self.parts[0], head, frame[1])
 
     def result_space(self, space: str) -> str:
-        """Return world space, which Blender marks as converted once (``CONSTRAINT_SPACEONCE``)."""
+        """Return world space: Blender marks this constraint with ``CONSTRAINT_SPACEONCE``."""
         return "WORLD"
 
     def _filtered(self, frame: Frame, order: Order) -> Frame:
@@ -276,7 +276,7 @@ class Floor(Constraint):
 
 @final
 class Pivot(Constraint):
-    """Turns the owner's location about a point by the owner's rotation."""
+    """Rotates the owner's location about a point by the owner's rotation."""
 
     def __init__(self, offset: Vec, anchor: str, axis: int, sign: float, order: Order) -> None:
         """Set up the constraint.
@@ -284,8 +284,9 @@ class Pivot(Constraint):
         Args:
             offset: The pivot point, relative to its anchor.
             anchor: ``'TARGET'``, ``'OWNER'`` or ``'ORIGIN'``.
-            axis: The Euler angle that decides whether it acts; unused if it always does.
-            sign: The sign of that angle for which it acts; 0 for always.
+            axis: The Euler angle that decides whether the constraint acts; unused if it always
+                does.
+            sign: The sign of that angle for which the constraint acts; 0 for always.
             order: The order of the angles.
         """
         self.offset, self.anchor, self.axis, self.sign = offset, anchor, axis, sign
@@ -320,7 +321,12 @@ class ChannelRange:
         self.least, self.most = least, most
 
     def fractions(self, values: Vec, is_extrapolated: bool) -> list[float]:
-        """Return each axis's position in its range: 0 at the minimum, 1 at the maximum."""
+        """Return each axis's position in its range: 0 at the minimum, 1 at the maximum.
+
+        Args:
+            values: A value for each axis.
+            is_extrapolated: Whether values outside the range aren't clamped to it.
+        """
         fractions: list[float] = []
         for axis in range(3):
             value, least, most = values[axis], self.least[axis], self.most[axis]
@@ -330,7 +336,12 @@ class ChannelRange:
         return fractions
 
     def at(self, fractions: list[float], sources: tuple[int, int, int]) -> Vec:
-        """Return the value on each axis, at the fraction of the range that its source axis has."""
+        """Return the value on each of the owner's axes, from the fraction on its source axis.
+
+        Args:
+            fractions: The fractions on the target's axes, from `fractions`.
+            sources: For each axis of the owner, the axis of the target that it follows.
+        """
         x, y, z = sources
         a, b, c = sub(self.most, self.least)
         return add(self.least, (a * fractions[x], b * fractions[y], c * fractions[z]))
@@ -487,7 +498,7 @@ class DampedTrack(Constraint):
 
 @final
 class LimitDistance(Constraint):
-    """Keeps the distance to its target, inside a sphere, outside it or on its surface."""
+    """Keeps the owner inside, outside or on the surface of a sphere around its target."""
 
     def __init__(self, distance: float, is_kept_inside: bool, is_kept_outside: bool) -> None:
         """Set up the constraint.

@@ -123,7 +123,12 @@ def along_bone(frame: Frame, distance: float) -> Frame:
 
 
 def influenced(free: Frame, result: Frame, influence: float) -> Frame:
-    """Blend a constraint's effect by its influence, in world space.
+    """Blend from an unconstrained to a constrained frame by the influence, in world space.
+
+    Args:
+        free: The frame without the constraint.
+        result: The frame with the constraint.
+        influence: From 0 for the first to 1 for the second.
 
     Raises:
         ValueError: If a frame has zero scale.

@@ -6,7 +6,7 @@ changes. Here each frame has several candidates: the pose solved from the FK pos
 tracks. Tracks continue from frame to frame in both directions, each pose solved from the previous
 one. Dynamic programming finds the shortest path through the candidates (A. Viterbi, “Error bounds
 for convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
-Theory 13, 1967). Where the path still jumps, further tracks start on both sides.
+Theory 13, 1967). Where the path still jumps, further tracks start on both sides of the jump.
 """
 
 from collections.abc import Sequence
@@ -132,7 +132,13 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
 
 
 def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
-    """Return whether the path stays on its track after a frame."""
+    """Return whether the path stays on its track after a frame.
+
+    Args:
+        layers: The candidates of all frames.
+        at: The frame.
+        chosen: The path: the index of a candidate in each frame.
+    """
     candidate, successor = chosen[at], chosen[at + 1]
     return (
         layers[at].successors[candidate] == successor
@@ -141,7 +147,12 @@ def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
 
 
 def _whole(layers: list[_Layer], direction: int) -> list[Candidate]:
-    """Return the track from the first or last frame if it spans the shot, else an empty list."""
+    """Return the track from the first or last frame if it spans the shot, else an empty list.
+
+    Args:
+        layers: The candidates of all frames.
+        direction: 1 for the track that starts at the first frame, -1 for the last.
+    """
     at, candidate = (0, 0) if direction > 0 else (len(layers) - 1, 0)
     track = [layers[at].candidates[0]]
     while len(track) < len(layers):
@@ -175,6 +186,12 @@ def _follow(layers: list[_Layer], at: int, candidate: int, direction: int) -> No
 
     A track ends where it merges with another track, or misses a target that another candidate
     reaches.
+
+    Args:
+        layers: The candidates of all frames.
+        at: The frame of the candidate.
+        candidate: Its index in that frame.
+        direction: 1 to go forward, -1 to go backward.
     """
     previous_step = 0.0
     while 0 <= at + direction < len(layers):

@@ -121,7 +121,7 @@ class Armature(Constraint):
 
         Args:
             posed: The posed bones.
-            at: Its location, in world space.
+            at: The location of the moved bone, in world space.
             world: The frame of its armature in world space.
 
         Raises:

@@ -19,7 +19,14 @@ def complete(
 
     Toward the edge, where the chain is straight or folded, the number of iterations grows without
     bound. With any fixed number, the chain would snap straight there. `close` does the rest; for
-    continuity, it is blended in between `EDGE` and half of it.
+    continuity, this is blended in from `EDGE` to half of `EDGE`.
+
+    Args:
+        joints: The chain's joints, which move.
+        target: The target.
+        inner: The least distance that the chain reaches from its root.
+        outer: The greatest such distance.
+        tolerance: The distance at which the tip counts as on target.
     """
     distance = length(target)
     margin = outer - distance

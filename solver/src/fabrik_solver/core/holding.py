@@ -1,4 +1,4 @@
-"""Bones that follow something other than their parents."""
+"""Bones that follow something other than their parents: blended frames and channels."""
 
 from math import atan2, sqrt, tan
 from typing import Final
@@ -85,7 +85,7 @@ def held_channels(
 ) -> tuple[Quat, Vec]:
     """Return the channels that pose a bone as if its own channels acted in another frame.
 
-    These are its rotation and location. The other frame replaces its parent's.
+    That frame replaces its parent's.
 
     Args:
         bone: The bone.
@@ -97,6 +97,9 @@ def held_channels(
         factor: The blend factor; at 1 `earlier` is unused.
         carried: The frame of a held child of the bone, in the bone's space, without scale. The bone
             doesn't inherit the scale and shear of `space`, which would move the child.
+
+    Returns:
+        The rotation and the location.
 
     Raises:
         ValueError: If the parent has zero scale.

@@ -58,11 +58,16 @@ class Instant:
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the solved pose closest to another pose, or one nearly as close."""
+        """Return the solved pose closest to another pose, or one nearly as close.
+
+        Args:
+            rotations: The local rotations of the other pose.
+            location: The location channel of its first bone, for a body with a free root.
+        """
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return rotations within the limits, from a sequence that covers them evenly."""
+        """Return rotations within the limits: an element of a sequence that covers them evenly."""
         raise NotImplementedError
 
 
@@ -98,14 +103,14 @@ class ChainInstant(Instant):
         return self._candidate(rotations, self._led)
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return rotations within the limits."""
+        """Return an element of a sequence of rotations that covers the limits evenly."""
         chain = self._chain
         rotations = list(chain.rotations)
         for i, bone in enumerate(chain.constrained):
             if bone.limit is not None:
                 rotations[i] = bone.limit.inside(spread(number, i))
         if chain.hand is not None and chain.limb is None:
-            rotations.append(chain.hand.given)
+            rotations.append(chain.hand.fk_rotation)
         return rotations
 
     def _candidate(self, start: Sequence[Quat], goal: Goal) -> Candidate:
@@ -180,7 +185,7 @@ class BodyInstant(Instant):
         return self._candidate(self._body.started(rotations, location))
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return rotations within the limits."""
+        """Return an element of a sequence of rotations that covers the limits evenly."""
         rotations: list[Quat] = []
         for i, limit in enumerate(self._body.limits):
             fk_rotation = self._body.locals[i].rotation

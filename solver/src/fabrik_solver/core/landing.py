@@ -21,13 +21,13 @@ def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int
     """Bring the tip onto the target by rotating all bones slightly, in at most ``most`` steps.
 
     Each step pulls all bones in the same direction, as a load on the tip would (see
-    `_pulled_along`). With bones of length l and direction d, a pull moves the tip by the 3 × 3
-    matrix Σ l (1 − d dᵀ) to first order. A step is O(bones). It is Newton's method with the
-    pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap, it has the smallest
-    sum of squared angles, weighted by length. It doesn't choose a joint, plane or branch, so the
-    solution is as smooth as its input. Planar chains stay planar.
+    `_pulled_along`). Let l be the length of a bone and d its direction. To first order, a pull
+    moves the tip by the 3 × 3 matrix Σ l (1 − d dᵀ). A step costs O(bones). This is Newton's method
+    with the pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap, a step has
+    the smallest sum of squared angles, weighted by length. It doesn't choose a joint, plane or
+    branch, so the solution is as smooth as its input. Planar chains stay planar.
 
-    The first pass only restores the lengths from the root on. It is the forward pass of a FABRIK
+    The first pass only restores the lengths, root first. It is the forward pass of a FABRIK
     iteration, and changes nothing if the lengths are already right.
 
     Returns:
@@ -75,7 +75,7 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
 
 
 def _drawn(joints: list[Joint]) -> Shape:
-    """Restore the lengths from the root on, as `fabrik` does, and measure the chain.
+    """Restore the lengths, root first, as `fabrik` does, and measure the chain.
 
     Afterward the joints store the directions of their bones.
     """

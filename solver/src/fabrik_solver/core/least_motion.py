@@ -5,11 +5,12 @@ spring's force is limited, and a stricter rank is stronger than all lower ranks 
 stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
 start of the drag, with weak springs that grow.
 
-It uses Newton's method. Besides the stiffness of a spring, its force predicted by the previous step
-counts, because tension keeps a straight leg straight. Each step is corrected for curvature. It is
-lengthened if the energy falls as steeply at its end as at its start. Limits that a step would leave
-constrain it. Their boundaries (walls) are curved, so the force that presses a joint against a wall
-also resists motion along the wall. A step that gains nothing ends where it meets the next wall.
+It uses Newton's method. The force of a spring that the previous step predicted counts, besides its
+stiffness, because tension keeps a straight leg straight. Each step is corrected for curvature. It
+is lengthened if the energy falls as steeply at its end as at its start. Limits that a step would
+leave constrain it. Their boundaries (walls) are curved, so the force that presses a joint against a
+wall also resists motion along the wall. A step that gains nothing ends where it meets the next
+wall.
 """
 
 from collections.abc import Sequence
@@ -180,7 +181,7 @@ class Tie:
 
 @final
 class Search:
-    """The search for one pose.
+    """The search for a single pose.
 
     Attributes:
         body: The bones.
@@ -224,7 +225,7 @@ class Search:
         """Return the pose found from a starting pose.
 
         All forces grow together, so that limbs keep the bend of the starting pose. If targets
-        conflict, their forces finally drop to that of dragged points. Otherwise soft goals would
+        conflict, their forces finally drop to those of dragged points. Otherwise soft goals would
         still affect them.
         """
         conflict = is_last = False
@@ -300,7 +301,7 @@ class Search:
                 return step
 
     def _factorize(self, damping: float) -> None:
-        """Factorize the system with a damping, or with the least sufficient one above it.
+        """Factorize the system with a damping, or with the least sufficient damping above it.
 
         Raises:
             OverflowError: If a number isn't finite, so that there is no solution.
@@ -318,7 +319,7 @@ class Search:
     ) -> tuple[Placement, float]:
         """Return a pose with less energy along a step, otherwise the first pose, and its energy.
 
-        ``slope`` is how much energy the whole step would gain if it kept falling as at the pose.
+        ``slope`` is how far the energy would fall over the whole step at its initial rate.
         """
         best, lowest = pose, start
         self._foresee(step, 1.0)
@@ -783,7 +784,13 @@ def _own_normals(limit: Limit, rotation: Quat) -> list[Vec]:
 
 
 def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
-    """Return the pressure of a joint against a wall, from the axes that lead to its walls."""
+    """Return the pressure of a joint against a wall.
+
+    Args:
+        normal: The wall's outward normal.
+        axes: The axes that lead to the joint's walls.
+        pulled: The resistance to rotation about each of these axes.
+    """
     force = 0.0
     for axis, resistance in zip(axes, pulled, strict=False):
         if dot(normal, axis) > FLAT:

@@ -66,14 +66,14 @@ class ConstrainedBone:
 
     Attributes:
         bone: The bone.
-        given: The rotation channel of the FK pose.
+        fk_rotation: The rotation channel of the FK pose.
         joint: The FK pose's rotation of its joint, to which the limit applies.
         is_carried: Whether its joint rotates with its parent, although its channels don't (see
             `carried_turn`). A fully stiff bone keeps its channels.
         scale: The scale of the FK pose.
         parent: The index of its parent, less than that of the bone; -1 for the first bone.
         at: Its head in the space of the posed parent.
-        arm: The single joint that it carries, in the space of the posed bone.
+        arm: The only joint that it carries, in the space of the posed bone.
         limit: Its joint limit, if any.
         stiffness: Resistance to leaving the FK pose, from 0 to 1.
         compliance: The opposite of stiffness, with bias, in this solve: 1 moves freely, 0 not at
@@ -101,7 +101,7 @@ class ConstrainedBone:
         stiffness: float,
     ) -> None:
         self.bone = bone
-        self.given = local.rotation
+        self.fk_rotation = local.rotation
         self.joint = local.rotation
         self.is_carried = stiffness < 1.0 and not bone.inherit_rotation
         self.scale = local.scale
@@ -200,7 +200,7 @@ class Linkage:
         for bone in bones:
             bone.levers = []
             levers.append(bone.levers)
-        fk_joints = self.of_joints([bone.given for bone in bones])
+        fk_joints = self.of_joints([bone.fk_rotation for bone in bones])
         for bone, joint in zip(bones, fk_joints, strict=True):
             bone.joint = bone.rotation = joint
         for number, effector in enumerate(effectors):
@@ -349,7 +349,16 @@ def solve_with_limits(
 
 
 def land_from(linkage: Linkage, rotations: list[Quat], near_enough: float) -> tuple[float, int]:
-    """Minimize the residual from joint rotations within limits; see `solve_with_limits`."""
+    """Minimize the residual from certain joint rotations.
+
+    Args:
+        linkage: The bones.
+        rotations: The joint rotations, within their limits.
+        near_enough: The residual at which to stop.
+
+    Returns:
+        The residual, and the number of iterations.
+    """
     linkage.turn(rotations)
     return _minimize(linkage, near_enough, STEPS, GAIN)
 
@@ -368,7 +377,7 @@ def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: 
     """Return the joint rotations that point a chain at solved joints as far as limits allow.
 
     Args:
-        bones: The chain, from the root on.
+        bones: The chain, root first.
         joints: The heads of the bones, and the tip.
         parent: The axes of the root bone's parent.
         turn: The rotation of the whole chain.
@@ -516,9 +525,9 @@ def _swap(linkage: Linkage) -> None:
 def _step(linkage: Linkage, damping: float) -> float:
     """Determine the damped least-squares step that stays within all limits.
 
-    With the effectors' velocities under unit rotations as the columns of J, the step is Jᵀ f with
-    the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone pulled outward at the end of its limit doesn't
-    rotate in that direction. The active set and the forces depend on each other, so they are solved
+    The columns of J are the effectors' velocities under unit rotations. The step is Jᵀ f with the
+    forces f = (J Jᵀ + damping)⁻¹ gaps. A bone pulled outward at the end of its limit doesn't rotate
+    in that direction. The active set and the forces depend on each other, so they are solved
     alternately, starting with the last iteration's forces.
 
     Returns:

@@ -114,7 +114,7 @@ class Hinge(Limit):
         return quat_about(self.axis, _within(self._angle(rotation), self.turn))
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return the hinge axis at the maximum angle, and its opposite at the minimum."""
+        """Return the hinge axis at the maximum angle, its opposite at the minimum, else nothing."""
         return [scaled(self.axis, end) for end in _ends(self._angle(rotation), self.turn)]
 
     def _angle(self, rotation: Quat) -> float:
@@ -185,8 +185,8 @@ class Cone(Limit):
     def normals(self, rotation: Quat) -> list[Vec]:
         """Return the normals of swing on its ellipse, and of twist at the ends of its range.
 
-        A rotation ω moves the bone's direction d by ω × d, and increases the twist about it by ω ·
-        (Y + d) / (1 + Y · d). The swing about an axis a by an angle increases by a (ω · a), and by
+        A rotation ω moves the bone's direction d by ω × d. It increases the twist about d by ω · (Y
+        + d) / (1 + Y · d). The swing about an axis a by an angle increases by a (ω · a), and by
         angle / sin(angle) (ω · (d × a)) perpendicular to it.
         """
         x, z, angle, twist = self._parts(rotation)

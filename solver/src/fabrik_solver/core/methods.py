@@ -47,7 +47,7 @@ def _shaped_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Shape the chain with FABRIK iterations, then land.
+    """Shape the chain with FABRIK, then land; return the number of iterations.
 
     The number of iterations before landing is fixed, because the pose would jump if it changed.
     """
@@ -85,7 +85,7 @@ def _closed_form(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Solve two bones in closed form."""
+    """Solve two bones in closed form; return the number of iterations, at most 1."""
     used = _iterate(joints, target, two_bone, 1, PRECISE)
     complete(joints, target, chain.inner, chain.outer, tolerance)
     return used
@@ -99,9 +99,10 @@ def _turned_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Shape the chain with CCD iterations that draw the tip in even steps, then land.
+    """Shape the chain with CCD, then land; return the number of iterations.
 
-    It takes as many iterations as FABRIK, because the pose would jump if their number changed.
+    Each CCD iteration draws the tip by an even step. The number of these iterations is fixed, as
+    with FABRIK, because the pose would jump if it changed.
     """
     near_enough, start = min(tolerance, EXACT), joints[-1].at()
     used = min(SHORT_SHAPING, iterations)
@@ -123,7 +124,7 @@ def _converged(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Iterate FABRIK as published until it converges."""
+    """Iterate FABRIK as published until it converges; return the number of iterations."""
     used = _iterate(joints, target, fabrik, iterations, tolerance)
     complete(joints, target, chain.inner, chain.outer, tolerance)
     return used

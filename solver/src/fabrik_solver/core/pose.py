@@ -28,8 +28,8 @@ def pose_chain(
 ) -> Posture:
     """Pose the bones of a chain so that its tip is on the target.
 
-    Positions are solved first. Then, from the root on, each bone swings by the smallest rotation to
-    its solved direction. It keeps its twist, its location and, without stretch, its scale.
+    Positions are solved first. Then each bone in turn, root first, swings by the smallest rotation
+    to its solved direction. It keeps its twist, its location and, without stretch, its scale.
 
     Under non-uniform scale a bone's length changes as it rotates. The positions are then solved
     again with the new lengths until the tip is on target, with increasing under-relaxation against
@@ -54,22 +54,22 @@ def pose_chain(
     if start:
         if tip is not None and 0.0 < tip.weight < 1.0 and chain.hand is not None:
             # Partial weight is always relative to the hand's FK pose.
-            start = [*start[:-1], chain.hand.given]
+            start = [*start[:-1], chain.hand.fk_rotation]
         begun = chain.started(start)
     if tip is None:
         posture = reach_stretched(begun, goal, solver, iterations, tolerance, stretch)
     else:
         posture = reach_oriented(begun, goal, solver, iterations, tolerance, tip, stretch)
     if start:
-        posture.numbers = _beside(posture.rotations, chain)
+        posture.numbers = _compatible(posture.rotations, chain)
     return posture if influence == 1.0 else weakened(posture, chain, influence)
 
 
-def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
-    """Return rotations compatible with the FK pose, as four numbers per bone."""
+def _compatible(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
+    """Return quaternions with the signs nearest to those of the FK pose, four numbers per bone."""
     fk_rotations = [*chain.rotations]
     if chain.hand is not None and chain.limb is None:
-        fk_rotations.append(chain.hand.given)
+        fk_rotations.append(chain.hand.fk_rotation)
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
         numbers.extend(quat_compatible(rotation, fk_rotations[i]))
@@ -136,7 +136,7 @@ def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
     inputs = [*chain.rotations]
     sizes = [link.scale for link in chain.links]
     if chain.hand is not None and len(inputs) < len(posture.rotations):
-        inputs.append(chain.hand.given)
+        inputs.append(chain.hand.fk_rotation)
         sizes.append(chain.hand.scale)
     pairs = zip(inputs, posture.rotations, strict=True)
     rotations = [slerp(fk_rotation, solved, influence) for fk_rotation, solved in pairs]

@@ -386,7 +386,7 @@ class ChainInput:
         """Mark another chain of these bones as started, with stiffness toward this FK pose."""
         other.is_started = True
         for bone, source in zip(other.constrained, self.constrained, strict=True):
-            bone.given = source.given
+            bone.fk_rotation = source.fk_rotation
         return other
 
 

@@ -163,7 +163,7 @@ def _facing_pole(
 
 
 def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, Vec, float]:
-    """Point each bone, from the root on, at its solved next joint.
+    """Point each bone in turn, root first, at its solved next joint.
 
     Returns:
         The local rotations, four numbers per bone; the length of the chain; the tip's position; the
@@ -198,7 +198,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
 def swing_along(
     chain: ChainInput, joints: Sequence[Vec]
 ) -> tuple[list[float], Vec, tuple[float, ...]]:
-    """Point each bone, from the root on, in the direction from its joint to the next.
+    """Point each bone, root first, in the direction from its joint to the next.
 
     Args:
         chain: The bones and their FK pose.

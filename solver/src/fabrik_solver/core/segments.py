@@ -59,7 +59,7 @@ def solve_segments(
         goal: See `solve`.
         solver: The chain's solver; two segments are solved in closed form.
         iterations: The iteration limit.
-        tolerance: The residual, relative to the chain's length.
+        tolerance: The residual at which to stop, relative to the chain's length.
 
     Raises:
         ValueError: See `solve`.

@@ -56,7 +56,15 @@ def _unevenness(path: list[Candidate], at: int) -> float:
 def _blend(
     instants: Sequence[Instant], path: list[Candidate], at: int, first: int, last: int
 ) -> list[Candidate]:
-    """Return the path with both tracks extended past a change and crossfaded."""
+    """Return the path with both tracks extended past a change and crossfaded.
+
+    Args:
+        instants: The solve input of each frame.
+        path: The pose at each frame.
+        at: The frame after which the track changes.
+        first: The first frame of the crossfade.
+        last: The last frame of the crossfade.
+    """
     first_track: dict[int, Candidate] = {}
     second_track: dict[int, Candidate] = {}
     for i in range(first, at + 1):
@@ -85,7 +93,7 @@ def _blend(
 def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     """Reduce the largest second differences, as far as targets and limits allow.
 
-    Each pose is solved again from (−a + 4b + 4d − e) / 6 of its neighbors, which minimizes the
+    Each pose is solved again from (−a + 4b + 4d − e) / 6 of its neighbors. This minimizes the
     squares of the second differences. The result is accepted if the differences shrink.
     """
     count = len(path)

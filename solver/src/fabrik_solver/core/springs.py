@@ -98,7 +98,7 @@ class Spring:
         self.stiffness = full / SLACK
 
     def is_overcome(self) -> bool:
-        """Return whether the spring's force was too weak in `look`; False for weights below 1."""
+        """Return whether the force was too weak at the last `look`; False for weights below 1."""
         return self.weight >= 1.0 and self.rate < self.stiffness
 
     def point_of(self, pose: Placement) -> Vec:
@@ -138,7 +138,12 @@ class Spring:
         )
 
     def foresee(self, spin: Vec, slide: Vec) -> None:
-        """Predict the miss after a rotation of the bone and its motion at the origin."""
+        """Predict the miss after a motion of the bone.
+
+        Args:
+            spin: The rotation vector of the motion.
+            slide: Its displacement at the origin of the space.
+        """
         change = spin if self.is_rotation else add(slide, cross(spin, self.place))
         self.foreseen = add(self.miss, change)
 
@@ -157,7 +162,13 @@ def _near(start: Vec, location: Vec) -> Vec:
 
 
 def huber(length: float, stiffness: float, force: float) -> float:
-    """Return the energy of a spring with limited force: Huber's function."""
+    """Return the energy of a spring with limited force, by Huber's function.
+
+    Args:
+        length: How far it is stretched.
+        stiffness: Its force divided by its length, below the limit.
+        force: The largest force.
+    """
     if stiffness * length <= force:
         return 0.5 * stiffness * length * length
     return force * (length - 0.5 * force / stiffness)

@@ -127,7 +127,7 @@ def _stretched(
         tolerance: See `pose_chain`.
         stretch: How far the bones may stretch.
     """
-    wanted = _lack(plain, chain, goal, tolerance)
+    wanted = _distance_ratio(plain, chain, goal, tolerance)
     if wanted <= 1.0 or stretch.most == 1.0:
         return plain
     frames = chain_frames(chain, rotations_of(plain.numbers))
@@ -152,7 +152,7 @@ def _stretched(
             longer = chain.with_scales(scales)
             posture = limited(posture, longer, tolerance)
             # With larger bones, limits may cause a different error.
-            wanted = max(wanted, size * _lack(posture, longer, goal, tolerance))
+            wanted = max(wanted, size * _distance_ratio(posture, longer, goal, tolerance))
         following, size_then = _next((factor, size), previous, wanted, stretch.most)
         is_as_expected = max(gap / fk_size, abs(size - expected)) <= EXACT * size
         if following == factor and is_as_expected:
@@ -165,18 +165,18 @@ def _stretched(
 
 
 def _judged(posture: Posture, goal: Goal, near_enough: float, scales: tuple[Vec, ...]) -> Posture:
-    """Return a stretched chain's posture with its state relative to the goal."""
+    """Return a stretched chain's posture, with a state for its actual tip and goal."""
     state: State = "REACHED"
     if distance_to(posture.tip, goal.target) > (1.0 + 1e-9) * near_enough:
         state = "OUT_OF_REACH" if posture.state == "REACHED" else posture.state
     return Posture(posture.numbers, posture.tip, state, goal, posture.solution, scales)
 
 
-def _lack(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> float:
+def _distance_ratio(posture: Posture, chain: ChainInput, goal: Goal, tolerance: float) -> float:
     """Return the ratio of the target's distance to the tip's, or 1 if the tip reached it.
 
     It is also 1 if limits keep the tip to the side and stretching wouldn't bring it closer. With
-    limits, a solved chain is only near its target. For continuity, the lack is blended in up to
+    limits, a solved chain is only near its target. For continuity, the ratio is blended in up to
     twice the tolerance.
     """
     size = posture.solution.chain.scale
@@ -210,7 +210,14 @@ def _moved(goal: Goal, root: Vec, size_ratio: float) -> Goal:
 
 
 def _next(current: Try, previous: Try, wanted: float, most: float) -> Try:
-    """Return the next factor to try and its expected size, by the secant method."""
+    """Return the next factor to try and its expected size, by the secant method.
+
+    Args:
+        current: The last factor and size.
+        previous: Those before.
+        wanted: The needed size.
+        most: The largest factor.
+    """
     factor, size = current
     rise, run = size - previous[1], factor - previous[0]
     if abs(size - wanted) <= EXACT * wanted or rise * run <= 0.0:

@@ -77,7 +77,7 @@ class Support:
         return Support([*self.corners, allowed], self.up, self.force)
 
     def level(self, vector: Vec) -> Vec:
-        """Return a vector without its part along ``up``."""
+        """Return a vector without its component along ``up``."""
         return sub(vector, scaled(self.up, dot(vector, self.up)))
 
     def area(self) -> list[Vec]:

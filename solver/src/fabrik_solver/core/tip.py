@@ -151,11 +151,11 @@ def _plain(
     tolerance: float,
     stretch: Stretch | None,
 ) -> Posture:
-    """Solve the chain without orienting the hand."""
+    """Solve the chain without orienting the hand, which keeps its FK rotation."""
     solver = fitting(solver, len(chain.links))
     posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
-        posture.numbers.extend(hand.given)
+        posture.numbers.extend(hand.fk_rotation)
         posture.scales = _with_hand(posture.scales, hand)
     return posture
 
@@ -166,7 +166,7 @@ def _with_hand(scales: tuple[Vec, ...], hand: ConstrainedBone) -> tuple[Vec, ...
 
 
 def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) -> ConstrainedBone:
-    """Return the hand with another FK pose."""
+    """Return the hand with another rotation and scale as its FK pose, and another stiffness."""
     local = Local(ORIGIN, rotation, scale)
     return ConstrainedBone(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
@@ -176,7 +176,7 @@ def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
     parent_axes = chain_frames(limb, limb.rotations)[-1][0]
     inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     ahead, up = _own_axes(hand, post_scale)
-    turned = mat_product(inherited, quat_matrix(hand.given))
+    turned = mat_product(inherited, quat_matrix(hand.fk_rotation))
     return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
 
 
@@ -251,27 +251,27 @@ class Secant:
     """Broyden's method in three dimensions.
 
     Attributes:
-        undone: The approximate inverse Jacobian.
+        inverse_jacobian: The approximate inverse Jacobian.
     """
 
     def __init__(self) -> None:
-        self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
+        self.inverse_jacobian = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
 
     def step(self, change: Vec, most: float) -> Vec:
         """Return the step that should cancel a residual, at most ``most`` long."""
-        step = scaled(mat_apply(self.undone, change), -1.0)
+        step = scaled(mat_apply(self.inverse_jacobian, change), -1.0)
         return scaled(step, min(1.0, most / max(length(step), 1e-300)))
 
     def learn(self, step: Vec, difference: Vec) -> None:
         """Update the inverse Jacobian with the difference made by a step."""
-        expected = mat_apply(self.undone, difference)
+        expected = mat_apply(self.inverse_jacobian, difference)
         size = dot(step, expected)
         if abs(size) < 1e-9 * dot(step, step):
             return
-        x, y, z = mat_columns(self.undone)
+        x, y, z = mat_columns(self.inverse_jacobian)
         row = (dot(step, x) / size, dot(step, y) / size, dot(step, z) / size)
         error = sub(step, expected)
-        self.undone = mat_from_columns(
+        self.inverse_jacobian = mat_from_columns(
             add(x, scaled(error, row[0])),
             add(y, scaled(error, row[1])),
             add(z, scaled(error, row[2])),
@@ -292,8 +292,8 @@ def _posture(
     rotations: Sequence[Quat],
     orientation_error: float,
 ) -> Posture:
-    """Return a posture with other rotations, and the resulting state."""
-    fk_rotations = [*limb.rotations, hand.given]
+    """Return a posture of limb and hand with other rotations, and with the state they result in."""
+    fk_rotations = [*limb.rotations, hand.fk_rotation]
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
         numbers.extend(quat_compatible(rotation, fk_rotations[i]))
@@ -341,7 +341,7 @@ def oriented(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> tuple[Quat, 
         The rotation, and the orientation error in radians.
     """
     wanted = _wanted(hand, parent_axes, tip)
-    rotation = slerp(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
+    rotation = slerp(hand.fk_rotation, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
     rotation = hand.held(rotation, parent_axes)
     return rotation, quat_angle(rotation, wanted)
 
@@ -353,7 +353,7 @@ def _wanted(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> Quat:
     """
     inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     axes = _own_axes(hand, post_scale)
-    return facing(inherited, axes, (tip.ahead, tip.up)) or hand.given
+    return facing(inherited, axes, (tip.ahead, tip.up)) or hand.fk_rotation
 
 
 def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:

@@ -108,7 +108,10 @@ class Node:
 
 
 def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
-    """Iterate from the FK pose and return the rotations that follow the joints.
+    """Return the joint rotations of a shape in which the effectors are near their targets.
+
+    FABRIK iterates on positions from the FK pose. The rotations then follow the positions as far as
+    limits allow.
 
     Args:
         linkage: The bones in their FK pose; not changed.
@@ -187,7 +190,12 @@ def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
 
 
 def _measure(node: Node, reach: float) -> None:
-    """Set everything that stays the same during iterations."""
+    """Set a node's properties that stay the same during iterations.
+
+    Args:
+        node: The node, with its head and ends in the FK pose.
+        reach: The reach of the tree, which tells different offsets from rounding.
+    """
     head, ends = node.head, node.ends
     for end in ends:
         head.weight += end.weight
@@ -212,6 +220,14 @@ def _bow_branch(
 
     They bend as soon as anything has to move, even if their effector doesn't. A push along the axis
     couldn't bend a straight branch.
+
+    Args:
+        nodes: The bones' nodes.
+        linkage: The bones in their FK pose.
+        inner: The bones after the first of each rigid segment.
+        number: The index of the effector.
+        bend: The bend direction.
+        urge: How much they bend, from 0 to 1.
     """
     effector = linkage.effectors[number]
     path: list[int] = []
@@ -223,7 +239,7 @@ def _bow_branch(
     if len(path) < 2 or urge == 0.0:
         return
     chain = Chain((*[nodes[i].head.at for i in path], effector.place), bend)
-    if chain.aside >= STRAIGHT or chain.scale == 0.0:
+    if chain.deviation >= STRAIGHT or chain.scale == 0.0:
         return
     joints = copied(chain.start)
     tip = joints[-1].at()
@@ -232,7 +248,7 @@ def _bow_branch(
     bent = scaled(unit(target) or chain.axis, max(distance, chain.inner))
     side = side_of([bend], chain.axis)
     goal = mix(tip, bent, urge)
-    keep = max(chain.aside / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
+    keep = max(chain.deviation / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
     bow(joints, chain.axis, keep, goal, side)
     for i, joint in zip(path, joints[1:], strict=True):
         nodes[i].ends[0].at = add(chain.root, scaled(joint.at(), chain.scale))

@@ -90,8 +90,8 @@ def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted:
     axis = unit(inverse_direction(inherited, bone))
     if axis is None:
         return 0.0
-    back = quat_inverse(hand.given)
-    w, x, y, z = quat_product(quat_compatible(wanted, hand.given), back)
+    back = quat_inverse(hand.fk_rotation)
+    w, x, y, z = quat_product(quat_compatible(wanted, hand.fk_rotation), back)
     along = dot((x, y, z), axis)
     # At a swing of π twist is undefined: use 0.
     angle = 2.0 * atan2(along, w) if w * w + along * along > 1e-18 else 0.0

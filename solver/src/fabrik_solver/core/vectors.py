@@ -84,7 +84,7 @@ def length(a: Vec) -> float:
 
 
 def unit(a: Vec) -> Vec | None:
-    """Return the unit vector in the direction of ``a``; None without a direction."""
+    """Return the unit vector in the direction of ``a``; None if it has none."""
     x, y, z = a
     square = x * x + y * y + z * z
     # If interpreted, calling `length` would cost as much as computing it.
@@ -439,7 +439,7 @@ def quat_in_axes(m: Mat3, q: Quat) -> Quat:
 
 
 def inverse_apply(m: Mat3, a: Vec) -> Vec:
-    """Return m⁻¹ · a, zeros if m is singular."""
+    """Return m⁻¹ · a, or zeros if m is singular."""
     size = mat_determinant(m)
     if size == 0.0:
         return ORIGIN
@@ -447,7 +447,7 @@ def inverse_apply(m: Mat3, a: Vec) -> Vec:
 
 
 def mat_inverse(m: Mat3) -> Mat3:
-    """Return m⁻¹, zeros if m is singular."""
+    """Return m⁻¹, or zeros if m is singular."""
     m0, m1, m2, m3, m4, m5, m6, m7, m8 = m
     n0, n1, n2 = m4 * m8 - m5 * m7, m5 * m6 - m3 * m8, m3 * m7 - m4 * m6
     size = m0 * n0 + m1 * n1 + m2 * n2
@@ -467,7 +467,7 @@ def mat_inverse(m: Mat3) -> Mat3:
 
 
 def symmetric_inverse(m: Mat3) -> Mat3:
-    """Return m⁻¹ for a symmetric positive definite matrix m, zeros if m is singular.
+    """Return m⁻¹ for a symmetric positive definite matrix m, or zeros if m is singular.
 
     Only the upper half of m is used.
     """
@@ -483,7 +483,7 @@ def symmetric_inverse(m: Mat3) -> Mat3:
 
 
 def solve_symmetric(diagonal: Vec, off_diagonal: Vec, a: Vec) -> Vec:
-    """Return m⁻¹ · a for a symmetric positive definite matrix m, zeros if m is singular.
+    """Return m⁻¹ · a for a symmetric positive definite matrix m, or zeros if m is singular.
 
     Args:
         diagonal: The elements xx, yy and zz of m.

@@ -78,8 +78,8 @@ class WholeBodyPose(NamedTuple):
         turns: The rotation of each joint since then, in its own axes at that time.
         heads: The pivots.
         axes: The axes of the joints.
-        misses: For each goal, the distance of its point from the desired location; zero for any
-            location.
+        misses: For each goal, the distance of its point from the desired location; zero if it may
+            be anywhere.
         missed: The joints whose goals are out of reach, or lag behind.
         center: The center of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
@@ -168,8 +168,8 @@ class WholeBody:
         """Return a pose between two others, in which bones rotate only as fast as the goals move.
 
         It meets the pins as the later pose does, and the goals that both poses meet. A point that
-        is out of reach, or was until now, approaches its place in the later pose as far as the
-        rotation of the bones allows.
+        is out of reach, or was until now, approaches its place in the later pose. It does so as far
+        as the rotation of the bones allows.
 
         Args:
             pose: The later pose. It is returned if it is near enough.

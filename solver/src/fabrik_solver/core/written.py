@@ -146,7 +146,7 @@ def judged(believed: State, is_on: bool, has_orientation_error: bool = False) ->
     Args:
         believed: The solver's state, which explains why a pose isn't on target.
         is_on: Whether it is on target.
-        has_orientation_error: Whether limits keep its tip bone from its orientation.
+        has_orientation_error: Whether limits keep its tip bone from the goal orientation.
     """
     if is_on:
         return "LIMITED" if has_orientation_error else "REACHED"

@@ -109,7 +109,13 @@ class Form(NamedTuple):
     def packed(
         self, integers: Sequence[int], names: Sequence[str], numbers: Sequence[float]
     ) -> bytes:
-        """Return the stored form of a `Content`, uncompressed because the history compresses it."""
+        """Return a content in stored form, uncompressed because the history compresses it.
+
+        Args:
+            integers: Its integers.
+            names: Its names, without null characters.
+            numbers: Its other numbers.
+        """
         text = "".join([f"{name}\0" for name in names]).encode()
         counts = len(integers), len(text), len(numbers)
         body = pack(CONTENT.format(*counts), *integers, text, *numbers)

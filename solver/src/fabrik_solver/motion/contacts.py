@@ -60,8 +60,9 @@ class Thresholds(NamedTuple):
     """The thresholds of a contact that the user may set.
 
     Attributes:
-        speed: In meters per second; 0 for the published ones.
-        height: Above the lowest position in the clip, in meters; 0 for the published ones.
+        speed: The maximum speed, in meters per second; 0 uses the published threshold.
+        height: The maximum height above the lowest position in the clip, in meters; 0 uses the
+            published threshold.
         shortest: The minimum number of frames from a contact's first frame to its last.
     """
 
@@ -157,7 +158,13 @@ def contacts_of(
 
 
 def _roll_turned(kinds: list[str], turns: Sequence[Quat], least: int) -> None:
-    """Mark a flat foot as rolling on its ball before and after its angle is steady."""
+    """Mark a flat foot as rolling on its ball before and after its angle is steady.
+
+    Args:
+        kinds: The part that stands at each frame; changed in place.
+        turns: The foot's orientation at each frame.
+        least: The minimum number of frames with a steady angle.
+    """
     for first, last in runs(kinds, FLAT):
         begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
         if end - begin < least:
@@ -176,9 +183,9 @@ def strikes_and_offs(
 ) -> list[tuple[int, int]]:
     """Return the frames of heel strike and toe-off of contacts.
 
-    A foot lands on the back of its heel and leaves from the tip of its toes. It turns about these
-    while the joints above heel and ball are fast. A swinging foot turns about a point more than a
-    foot's length away.
+    A foot lands on the back of its heel and leaves from the tip of its toes. It pivots about these
+    points while the joints above heel and ball move fast. A swinging foot turns about a point more
+    than a foot's length away.
 
     Args:
         contacts: The contacts.
@@ -215,7 +222,14 @@ def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
 
 
 def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> tuple[float, float]:
-    """Return a point's maximum speed in contact, and maximum height above its lowest position."""
+    """Return a point's maximum speed in contact, and maximum height above its lowest position.
+
+    Args:
+        speed: The published speed, in leg lengths per second.
+        height: The published height, in leg lengths.
+        leg: The length of the leg, in meters.
+        thresholds: The user's thresholds, which replace the published ones.
+    """
     return (
         thresholds.speed if thresholds.speed > 0.0 else speed * leg,
         thresholds.height if thresholds.height > 0.0 else height * leg,
@@ -232,17 +246,18 @@ def _standing(
 ) -> list[bool]:
     """Return for each frame whether a point is in contact.
 
-    A contact in which the point creeps is split. A remainder at its start or end that is too short
-    for a contact joins the first or last part, because the foot lands or rolls off there.
+    A contact in which the point creeps is split. A remainder at its start or end may be too short
+    for a contact. Such a remainder joins the first or last part, because the foot lands or rolls
+    off there.
     """
     slow = hurry * limit
     least = round(WINDOW * rate / hurry)
     pairs = zip(_paces(trajectory, rate, hurry), low, strict=True)
-    stands = [is_low and speed < slow for speed, is_low in pairs]
+    in_contact = [is_low and speed < slow for speed, is_low in pairs]
     creep = HEEL_HEIGHT * leg  # It may be as far from its mean as it may be above its lowest place.
-    _close(stands, round(GAP * rate))
-    for first, last in runs(stands, True):
-        stands[first : last + 1] = [False] * (last - first + 1)
+    _close(in_contact, round(GAP * rate))
+    for first, last in runs(in_contact, True):
+        in_contact[first : last + 1] = [False] * (last - first + 1)
         pieces = _pieces(trajectory.path, (first, last), creep, max(1, round(QUICKEST * rate)))
         long = max(least, 2.0 * creep / slow * rate)
         whole = [(a, b) for a, b in pieces if b - a >= long] or pieces
@@ -252,15 +267,15 @@ def _standing(
             whole[-1] = (whole[-1][0], pieces[-1][1])
         for a, b in whole:
             if b - a >= least:
-                stands[a : b + 1] = [True] * (b - a + 1)
-    return stands
+                in_contact[a : b + 1] = [True] * (b - a + 1)
+    return in_contact
 
 
-def _close(stands: list[bool], gap: int) -> None:
+def _close(in_contact: list[bool], gap: int) -> None:
     """Close gaps between contacts that are shorter than a number of frames."""
-    for first, last in runs(stands, False):
-        if first > 0 and last < len(stands) - 1 and last - first < gap:
-            stands[first : last + 1] = [True] * (last - first + 1)
+    for first, last in runs(in_contact, False):
+        if first > 0 and last < len(in_contact) - 1 and last - first < gap:
+            in_contact[first : last + 1] = [True] * (last - first + 1)
 
 
 def _low(
@@ -273,6 +288,13 @@ def _low(
     """Return for each frame whether a point is no higher than its nearby lowest position allows.
 
     If the clip cuts off a stance, that position is unknown, and the floor counts instead.
+
+    Args:
+        heights: The height of the point at each frame.
+        valleys: The spans from `_valleys`.
+        drifts: The drift of the floor at each frame.
+        leg: The length of the leg, in meters.
+        most: The maximum height above the lowest position, in meters.
     """
     lowest = quantile(heights, OUTLIERS)
     above = [height - lowest for height in heights]
@@ -285,10 +307,10 @@ def _low(
 def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
     """Return the height of the clip's floor at each frame, above the floor's lowest height.
 
-    The floor of a capture drifts along the way, because the captured volume isn't level. The floor
-    is as low as the lower of heel and ball gets between two swings. From one stance to the next, it
-    drifts less than twice `BALL_HEIGHT`: once for each step of a stride. A larger change is a step
-    on the ground, or a cut.
+    The floor of a capture drifts as the character moves, because the captured volume isn't level.
+    The floor is as low as the lower of heel and ball gets between two swings. From one stance to
+    the next, it drifts less than twice `BALL_HEIGHT`: once for each step of a stride. A larger
+    change is a step on the ground, or a cut.
 
     Args:
         heel: The heel's trajectory.
@@ -309,7 +331,13 @@ def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
 def _drifts(
     heights: Sequence[float], valleys: Sequence[tuple[int, int]], leg: float
 ) -> list[float]:
-    """Return the drift of the floor below a point whose lowest height is 0."""
+    """Return the drift of the floor at each frame, below a point whose lowest height is 0.
+
+    Args:
+        heights: The height of the point at each frame.
+        valleys: The spans from `_valleys`.
+        leg: The length of the leg, in meters.
+    """
     levels = [quantile(heights[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
@@ -430,7 +458,13 @@ def _pieces(
 
 
 def _steady(first: int, last: int, is_near: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Return the frames around the middle of a run whose pose is near that of the middle."""
+    """Return the first and last frame of the steady middle of a run.
+
+    Args:
+        first: The first frame of the run.
+        last: The last one.
+        is_near: Whether the poses of two frames are nearly equal.
+    """
     middle = begin = end = (first + last) // 2
     while begin > first and is_near(begin - 1, middle):
         begin -= 1
@@ -448,7 +482,12 @@ def _drop_lone_heels(kinds: list[str]) -> None:
 
 
 def _join(kinds: list[str], quickest: int) -> None:
-    """Let a foot keep standing if it slips for less time than a swing takes."""
+    """Let a foot keep standing if it slips for less time than a swing takes.
+
+    Args:
+        kinds: The part that stands at each frame; changed in place.
+        quickest: The number of frames of the quickest swing.
+    """
     for first, last in runs(kinds, ""):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:

@@ -20,8 +20,8 @@ def biased(x: float, middle: float) -> float:
     """Return a transition from 0 at 0 to 1 at 1 with a given value at 0.5.
 
     This is the bias of C. Schlick, "Fast alternatives to Perlin's bias and gain functions"
-    (Graphics Gems IV, 1994). It is steep at one end only, and monotonic. A middle of 0.5 returns x,
-    to the last bit.
+    (Graphics Gems IV, 1994). The transition is steep at one end only, and monotonic. A middle of
+    0.5 returns x, to the last bit.
 
     Args:
         x: From 0 to 1.

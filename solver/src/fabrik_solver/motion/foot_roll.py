@@ -62,8 +62,8 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
 def unbent(bent: Quat, most_bend: float) -> tuple[float, Quat]:
     """Return the roll that bends the toes as far as in a pose, and the rest of their rotation.
 
-    `toes_of` restores the pose, so any pose of a foot and its toes has a roll. The roll takes only
-    what the ball may bend, so a foot on flat toes stays flat.
+    `toes_of` restores the pose, so any pose of a foot and its toes has a roll. The roll takes the
+    bend only up to ``most_bend``, so a foot on flat toes stays flat.
 
     Args:
         bent: The rotation of the toes from their neutral pose, in the axes of the sole.
@@ -89,7 +89,7 @@ def toes_of(bend: float, toes: Quat) -> Quat:
 def _about(
     a: float, b: float, center_a: float, center_b: float, angle: float
 ) -> tuple[float, float]:
-    """Return a point rotated about a center in a plane, from its first axis toward its second."""
+    """Return a point of a plane rotated about a center, from the first axis toward the second."""
     cosine, sine = cos(angle), sin(angle)
     a, b = a - center_a, b - center_b
     return center_a + cosine * a - sine * b, center_b + sine * a + cosine * b

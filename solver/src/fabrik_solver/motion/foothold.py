@@ -89,7 +89,7 @@ def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
 
 
 def _beside_steep(search: Search, point: Vec) -> GroundHit | None:
-    """Return the hit of a ray at a location, or else in front of a steep face there."""
+    """Return the hit of a ray at a location, or in front of a steep face there; None if none."""
     hit = _probe(search, point)
     if hit is None or not _is_steep(search, hit):
         return hit

@@ -116,13 +116,24 @@ class ForceField(NamedTuple):
         return scaled(unit_or(arm, ORIGIN), strength)
 
     def _arm(self, beside: Vec, along: Vec) -> Vec:
-        """Return the vector from the start of the field to a point."""
+        """Return the vector from where the field starts to a point.
+
+        Args:
+            beside: The vector from the field's location to the point.
+            along: The component of that vector along Z.
+        """
         if self.shape == "POINT" or self.kind == "VORTEX":
             return beside
         return along if self.shape == "PLANE" else sub(beside, along)
 
     def _share(self, beside: Vec, along: float, distance: float) -> float:
-        """Return the fraction of the strength that acts at a point."""
+        """Return the fraction of the strength that acts at a point.
+
+        Args:
+            beside: The vector from the field's location to the point.
+            along: The component of that vector along Z.
+            distance: The distance from where the field starts.
+        """
         if self.side * along < 0.0:
             return 0.0
         if self.reach == "SPHERE":
@@ -182,7 +193,7 @@ def perlin(point: Vec, seed: int = 0) -> float:
 
 
 def _fractal(point: Vec, seed: int) -> float:
-    """Return octaves of noise, each half as large and half as strong as the previous one."""
+    """Return fractal noise: octaves, each with half the scale and amplitude of the previous one."""
     total, amplitude = 0.0, 1.0
     for octave in range(OCTAVES):
         total += amplitude * perlin(scaled(point, 2.0**octave), seed)
@@ -191,7 +202,14 @@ def _fractal(point: Vec, seed: int) -> float:
 
 
 def _slope(bits: int, x: float, y: float, z: float) -> float:
-    """Return the rise from a corner, along one of the twelve edges of a cube."""
+    """Return the dot product of a corner's gradient with the vector from the corner to a point.
+
+    Args:
+        bits: Four bits that select the gradient, one of twelve toward the edges of a cube.
+        x: The first component of the vector.
+        y: The second one.
+        z: The third one.
+    """
     u = x if bits < 8 else y
     v = y if bits < 4 else (x if bits in (12, 14) else z)
     return (u if bits & 1 == 0 else -u) + (v if bits & 2 == 0 else -v)

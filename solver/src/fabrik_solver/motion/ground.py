@@ -51,8 +51,30 @@ CALM = 0.5 * STRIDE / (2.0 * pi)
 are halved, and a stride has two steps."""
 
 
+class Pose(NamedTuple):
+    """A pose in world space, or a rigid motion to it from the origin.
+
+    Attributes:
+        place: The location, or how far the origin moves.
+        turn: The orientation, or the rotation about the origin.
+    """
+
+    place: Vec
+    turn: Quat = QUAT_IDENTITY
+
+    def moved(self, point: Vec) -> Vec:
+        """Return how far the motion moves a point."""
+        if self.turn == QUAT_IDENTITY:
+            return self.place
+        return add(self.place, sub(rotate(self.turn, point), point))
+
+    def before(self, point: Vec) -> Vec:
+        """Return where a point was before the motion."""
+        return rotate(quat_inverse(self.turn), sub(point, self.place))
+
+
 def is_ground(normal: Vec, up: Vec) -> bool:
-    """Return whether a face is flat enough to stand on."""
+    """Return whether a face is flat enough to stand on, from its normal and the up direction."""
     return dot(normal, up) > STEEPEST
 
 
@@ -109,9 +131,9 @@ def hip_lift(
 ) -> tuple[float, float]:
     """Return how far the hip should be lifted (negative: lowered), and how far it can be.
 
-    It rises with the ground below the feet that carry the body, or below all feet if none is known
-    to carry it. It also rises for a swinging leg that the ground would fold farther than its knee
-    allows (see `knee.folded`). All legs must still reach.
+    The hip rises with the ground below the feet that carry the body, or below all feet if none is
+    known to carry it. It also rises for a swinging leg that the ground would fold farther than its
+    knee allows (see `knee.folded`). All legs must still reach.
 
     Legs are extended up to a fraction of their length, so that no knee snaps. A leg that the
     animation extends farther may use half of its remaining length. A leg that doesn't reach in the
@@ -130,33 +152,7 @@ def hip_lift(
     return wanted + max(folds, default=0.0), rise - max(lacks, default=-inf)
 
 
-class BodyMove(NamedTuple):
-    """How a body moves: turned about a point, and shifted.
-
-    Attributes:
-        shift: How far the pivot moves.
-        turn: The rotation.
-        pivot: The point to rotate about, before the shift.
-    """
-
-    shift: Vec = ORIGIN
-    turn: Quat = QUAT_IDENTITY
-    pivot: Vec = ORIGIN
-
-    def of(self, point: Vec) -> Vec:
-        """Return how far a point of the body moves."""
-        if self.turn == QUAT_IDENTITY:
-            return self.shift
-        arm = sub(point, self.pivot)
-        return add(self.shift, sub(rotate(self.turn, arm), arm))
-
-    def before(self, point: Vec) -> Vec:
-        """Return where a point of the body was before the move."""
-        arm = sub(sub(point, self.shift), self.pivot)
-        return add(self.pivot, rotate(quat_inverse(self.turn), arm))
-
-
-def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyMove:
+def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> Pose:
     """Return how a body moves if its ends are lifted.
 
     It turns about its middle, in the vertical plane through both ends, and keeps its length.
@@ -171,10 +167,11 @@ def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyM
     axis = unit(cross(trunk, up))
     shift = scaled(up, 0.5 * (lifts[0] + lifts[1]))
     if axis is None or lifts[0] == lifts[1]:
-        return BodyMove(shift)
+        return Pose(shift)
     level, high = length(across(trunk, up)), dot(trunk, up)
     angle = atan2(high + lifts[1] - lifts[0], level) - atan2(high, level)
-    return BodyMove(shift, quat_about(axis, angle), scaled(add(hind, front), 0.5))
+    turn, middle = quat_about(axis, angle), scaled(add(hind, front), 0.5)
+    return Pose(add(shift, sub(middle, rotate(turn, middle))), turn)
 
 
 def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:

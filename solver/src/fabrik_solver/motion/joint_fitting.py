@@ -28,7 +28,7 @@ def fitted_to_joints(
 ) -> Posture:
     """Return the posture in which each bone points from its joint to the next one.
 
-    From the root on, each bone swings by the smallest rotation from the orientation that it
+    Each bone in turn, root first, swings by the smallest rotation from the orientation that it
     inherits, as in `pose_chain`. The root and the bones' lengths stay, so only the directions from
     joint to joint matter. If the distances match the lengths, the bones end on the joints. Under
     non-uniform scale, lengths change as bones rotate; `swing_along` returns the new lengths.
@@ -50,7 +50,7 @@ def fitted_to_joints(
     """
     numbers, tip, lengths = swing_along(chain, joints)
     if chain.hand is not None and chain.limb is None:
-        numbers.extend(chain.hand.given)  # The hand isn't in `joints`.
+        numbers.extend(chain.hand.fk_rotation)  # The hand isn't in `joints`.
     x, y, z = joints[-1] if target is None else target
     goal = Goal((x, y, z))
     residual = dist(tip, goal.target)

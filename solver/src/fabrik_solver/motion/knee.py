@@ -44,7 +44,12 @@ def aside(apart: float, size: float) -> float:
 
 
 def apart(aside: float, size: float) -> float:
-    """Return the distance from hip to ankle for a knee's distance from their line."""
+    """Return the distance from hip to ankle, from the knee's distance to the line between them.
+
+    Args:
+        aside: How far the knee is off the line.
+        size: The length of the straight leg.
+    """
     return sqrt(max(0.0, size * size - 4.0 * aside * aside))
 
 
@@ -69,7 +74,7 @@ def folded(apart: float, animated: float, inner: float) -> float:
 
 
 def weight(animated: float, solved: float, size: float, lies: float) -> float:
-    """Return the weight of a knee's position: how far its ankle moves for it, squared.
+    """Return the weight of a knee's position: the square of its ankle's motion per unit of its own.
 
     The more the knee of a flat foot is bent, the less its ankle gives way.
 
@@ -77,7 +82,7 @@ def weight(animated: float, solved: float, size: float, lies: float) -> float:
         animated: How far the knee is off its line in the animation.
         solved: How far it is off its line on the ground.
         size: The length of the straight leg.
-        lies: How much the foot is flat on the ground, from 0 to 1.
+        lies: How flat the foot is on the ground, from 0 to 1.
     """
     if size <= 0.0:
         return 1.0  # A leg without length has no line to be off.
@@ -89,13 +94,18 @@ def weight(animated: float, solved: float, size: float, lies: float) -> float:
 def clear(aside: float, size: float) -> float:
     """Return how clear a knee's bend direction is, from 0 to 1.
 
-    An unclear knee may cross its line in the animation, but must not on the ground. Its
-    acceleration there is that of a swivel, and isn't preserved.
+    An unclear knee may cross its line in the animation, but must not on the ground. Where it
+    crosses, its acceleration comes from a swivel, and isn't preserved.
     """
     return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
 
 
 def given(wanted: float, size: float) -> float:
-    """Return how far an ankle moves so that its knee stays smooth, at most `MOST`."""
+    """Return how far an ankle gives way to keep its knee smooth, at most `MOST`.
+
+    Args:
+        wanted: How far it would have to move.
+        size: The length of the straight leg.
+    """
     most = MOST * size
     return wanted / sqrt(1.0 + (wanted / most) ** 2) if most > 0.0 else 0.0

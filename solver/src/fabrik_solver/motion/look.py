@@ -102,10 +102,10 @@ class Look(NamedTuple):
 
 @final
 class PosedBone:
-    """A posed bone of a chain, computed from the root on, in armature space.
+    """A posed bone of a chain, computed after its parent, in armature space.
 
     Attributes:
-        given: Its local rotation in the FK pose.
+        fk_rotation: Its local rotation in the FK pose.
         scale: Its scale along the rotated axes.
         arm: The next bone's head, or the bone's tail, in the bone's local space.
         inherited: The axes in which its rotation acts.
@@ -120,7 +120,7 @@ class PosedBone:
         """Set up bone ``i`` in the FK pose, with the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
         self.inherited, post_scale = inherited_axes(link.bone, parent)
-        self.given = self.rotation = link.rotation
+        self.fk_rotation = self.rotation = link.rotation
         self.scale = times(link.scale, post_scale)
         self.arm = link.arm
         self.head = head
@@ -224,11 +224,11 @@ def pose_look(
         is_limited = bool(chain.constrained) or look.limit < UNLIMITED
         state = "LIMITED" if is_limited and gaze is not None else "OUT_OF_REACH"
     if influence != 1.0:
-        bones = _posed(chain, [slerp(bone.given, bone.rotation, influence) for bone in bones])
+        bones = _posed(chain, [slerp(bone.fk_rotation, bone.rotation, influence) for bone in bones])
         tip, _ = _gaze_point(bones[-1], gaze, target)
     numbers: list[float] = []
     for bone in bones:
-        numbers.extend(quat_compatible(bone.rotation, bone.given))
+        numbers.extend(quat_compatible(bone.rotation, bone.fk_rotation))
     residual = length(sub(tip, target))
     placed = Placed(chain, [chain.root, *[bone.tail for bone in bones]], residual)
     return Posture(numbers, tip, state, goal, placed, orientation_error=missed)
@@ -320,9 +320,9 @@ def shares(chain: ChainInput, distribution: float) -> list[float]:
 def gaze_angle(angle: float, limit: float, softness: float) -> float:
     """Return how far a gaze rotates toward a target at an angle, both in radians.
 
-    It follows the target up to the limit; with softness, it slows down near the limit. It stays
-    there while the target moves halfway from the limit to straight behind. Then it rotates back, so
-    that it doesn't jump from side to side when the target passes behind.
+    It follows the target up to the limit; with softness, it slows down near the limit. The gaze
+    stays at the limit while the target moves halfway from the limit to straight behind. Then it
+    rotates back, so that it doesn't jump from side to side when the target passes behind.
     """
     if limit >= UNLIMITED:
         return angle
@@ -337,7 +337,15 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
 def _turned(
     chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, distribution: float
 ) -> list[PosedBone]:
-    """Return the bones of a chain whose last bone looks at a target; see `Look.share`."""
+    """Return the bones of a chain, posed so that the last one looks at a target.
+
+    Args:
+        chain: The bones and their FK pose.
+        fk: The bones posed in FK.
+        gaze: The gaze in the FK pose.
+        target: The target, in armature space.
+        distribution: See `Look.share`.
+    """
     last = len(fk) - 1
     parts: list[float] = []
     turn: Turn | None = None
@@ -398,7 +406,14 @@ def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
 
 
 def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
-    """Return a partial rotation with certain angles, as a quaternion in armature space."""
+    """Return a rotation of a gaze, or a part of it, as a quaternion in armature space.
+
+    Args:
+        gaze: The gaze before the rotation.
+        turn: The complete rotation.
+        angle: The angle about its axis.
+        roll: The angle about the rotated gaze, unless the complete rotation has no roll.
+    """
     swing = quat_about(turn.axis, angle)
     if turn.roll == 0.0:
         return swing
@@ -433,7 +448,7 @@ def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
     bones: list[PosedBone] = []
     for i in range(len(chain.links)):
         bone = PosedBone(chain, i, axes, head)
-        bone.turn(rotations[i] if rotations else bone.given)
+        bone.turn(rotations[i] if rotations else bone.fk_rotation)
         bones.append(bone)
         axes, head = bone.axes, bone.tail
     return bones

@@ -47,6 +47,7 @@ from .contacts import (
     median_of,
 )
 from .easing import smooth, smoother
+from .ground import Pose
 from .knee import MOST, ROOM
 from .smoothest import Wish, cubic, exactly, smoothest
 from .sole import Sole
@@ -55,18 +56,6 @@ LEAST_GAIN = 0.2
 """The least gain for which a foot turns about its ball. The gain is how fast turning the foot
 shortens the leg, as a fraction of the lever arm. From twice the least gain on, the foot turns as
 far as necessary."""
-
-
-class Pose(NamedTuple):
-    """A foot's pose in world space.
-
-    Attributes:
-        place: The location of its goal.
-        turn: Its orientation.
-    """
-
-    place: Vec
-    turn: Quat = QUAT_IDENTITY
 
 
 class Anchor(NamedTuple):
@@ -131,15 +120,16 @@ def sole_of(
     heights: Sequence[float],
     ups: Sequence[Vec],
 ) -> Sole:
-    """Return the points of a foot that touch the floor, as medians over its contacts.
+    """Return a foot's heel and ball as points on its sole, from its contacts.
 
-    A median ignores a few contacts on a step, and a foot that sinks or rises while it rolls off.
+    Each is the median over the frames in which it stands. A median ignores the few contacts on a
+    stair, and frames in which the foot sinks or rises as it rolls off.
 
     Args:
-        foot: The joints above its heel and its ball.
-        contacts: When it stands.
+        foot: The joints above the heel and the ball.
+        contacts: Its contacts with the ground.
         heights: The height of its goal above the floor at each frame.
-        ups: At each frame, the unit vector up, in its own axes.
+        ups: The unit vector up at each frame, in the foot's axes.
     """
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
@@ -227,7 +217,13 @@ class Planted:
     def _blend_after(
         self, spans: Sequence[Span], offset: Callable[[int], Vec], number: int
     ) -> Blend:
-        """Return the offset between a lock and the next one; -1 is before the first lock."""
+        """Return the offset between a lock and the next one.
+
+        Args:
+            spans: The locks.
+            offset: Returns the offset at a frame of a lock.
+            number: The index of the first lock; -1 for the time before all locks.
+        """
         far = self._blend * self._rate
         return blend_of(offset, *neighbors(spans, number), self._last, far, self._rate)
 
@@ -352,8 +348,8 @@ class Planted:
 def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     """Return a foot turned about its ball so that its ankle is at a distance from the hip joint.
 
-    The ball stays in place, as at heel-off in walking. If turning hardly changes the distance, it
-    isn't reached.
+    The ball stays in place, as at heel-off in walking. If turning hardly changes the distance, the
+    requested distance isn't reached.
 
     Args:
         foot: The foot.
@@ -432,7 +428,16 @@ def blend_of(
 
 
 def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
-    """Return the offset at one end of a lock, and a frame into it, to match its velocity."""
+    """Return the offset at an end of a lock, and its value one frame into the lock.
+
+    A blend that continues both matches the lock's velocity.
+
+    Args:
+        offset: Returns the offset at a frame.
+        frame: The frame of this end.
+        other: The frame of the other end.
+        rate: The frame rate.
+    """
     near = min(max(1, round(LOOKED * rate)), abs(other - frame))
     here = offset(frame)
     if near == 0:

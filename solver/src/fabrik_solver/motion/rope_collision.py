@@ -57,7 +57,7 @@ class Obstacle:
 
         Args:
             previous: The position of the previous joint.
-            size: The length of the bone between them, which stays.
+            size: The length of the bone between them, which doesn't change.
             position: The position to correct.
         """
         raise NotImplementedError
@@ -190,7 +190,14 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the direction along the ground in which a rope bulges, a unit vector."""
+    """Return the direction along the ground in which a rope bulges, a unit vector.
+
+    Args:
+        joints: The joints of the hanging rope.
+        target: The position of its end.
+        normal: The unit normal of the ground.
+        side: The preferred side.
+    """
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)
@@ -204,6 +211,13 @@ def _lifted_aside(
     """Lift joints by their depths, and move them aside in proportion to their depths.
 
     The factor makes the rope keep its length; it is 0 if lifting alone makes the rope too long.
+
+    Args:
+        joints: The joints of the hanging rope.
+        depths: The depth of each joint.
+        up: The direction against gravity, a unit vector.
+        beside: The unit direction in which they move aside.
+        size: The length of the rope.
     """
     lifted = [add(joint, scaled(up, d)) for joint, d in zip(joints, depths, strict=True)]
     factor = 1.0

@@ -171,7 +171,7 @@ def _changes(
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
 ) -> list[tuple[int, int]]:
-    """Return the frames that break a bound or are held by one unnecessarily.
+    """Return the frames that break a bound, or are held by a bound unnecessarily.
 
     Each comes with its new side: 1 if its maximum will hold it, -1 for the minimum, 0 for neither.
     """

@@ -130,7 +130,15 @@ def _rows(axes: Mat3) -> tuple[Vec, Vec, Vec]:
 def _narrowed(
     span: tuple[float, float], at: float, step: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Clip a span of a ray to the bounds of one coordinate (slab test)."""
+    """Return a span of a ray, clipped to the bounds of one coordinate (slab test).
+
+    Args:
+        span: The distances along the ray at which the span starts and ends.
+        at: The coordinate of the ray's origin.
+        step: The same component of its direction.
+        low: The minimum of the coordinate.
+        high: The maximum of the coordinate.
+    """
     if step == 0.0:
         return span if low <= at <= high else (1.0, 0.0)
     enter, leave = (low - at) / step, (high - at) / step

@@ -18,10 +18,10 @@ So a damped spring is exact at its steps, for any stiffness, length and h. The m
 part of the forces. The length is restored along the previous direction (SHAKE; Ryckaert, Ciccotti
 and Berendsen, 1977), which neither adds nor removes energy.
 
-It differs from VRM in two ways. A bone swings as a pendulum that includes all its children. And it
-returns to the strand's FK pose instead of its rest axis on the previous bone. Otherwise each bone
-would amplify the motion of the previous one: a strand of ten bones would whip about, differently at
-each frame rate. A single bone behaves as in VRM.
+This law differs from VRM in two ways. A bone swings as a pendulum that includes all its children.
+And it returns to the strand's FK pose instead of its rest axis on the previous bone. Otherwise each
+bone would amplify the motion of the previous one: a strand of ten bones would whip about,
+differently at each frame rate. A single bone behaves as in VRM.
 """
 
 from collections.abc import Sequence
@@ -186,7 +186,14 @@ class Tail:
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
     def at_start(self, rest: Vec, spring: Spring, external: Vec, is_settling: bool) -> Vec:
-        """Return the direction at the start: that of the FK pose, or where the forces settle."""
+        """Return the direction at the start: that of the FK pose, or where the forces settle.
+
+        Args:
+            rest: The direction of the FK pose, to which the bone springs back.
+            spring: The bone's settings.
+            external: The external force.
+            is_settling: Whether the bone starts where the forces would leave it.
+        """
         self.rest = rest
         direction = unit_or(self.arm, rest)
         if not is_settling:

@@ -204,7 +204,7 @@ def cleared(
 
 
 def penetration(tail: Vec, radius: float, colliders: Sequence[Collider]) -> float:
-    """Return how deep a tail is in the colliders at most; 0 if it is free."""
+    """Return the greatest depth of a tail in the colliders; 0 if it is free."""
     deepest = 0.0
     for collider in colliders:
         deepest = max(deepest, -collider.gap(tail, radius)[0])
@@ -214,7 +214,14 @@ def penetration(tail: Vec, radius: float, colliders: Sequence[Collider]) -> floa
 def pushed(head: Vec, tail: Vec, size: float, radius: float, colliders: Sequence[Collider]) -> Vec:
     """Return a tail, pushed out of each collider in turn as in VRMC_springBone 1.0.
 
-    Its length is restored after each push, so it may remain in a collider.
+    The bone's length is restored after each push, so the tail may remain in a collider.
+
+    Args:
+        head: The bone's head.
+        tail: Its tail.
+        size: Its length.
+        radius: The radius of its tail.
+        colliders: The colliders.
     """
     for collider in colliders:
         gap, outward = collider.gap(tail, radius)

@@ -31,7 +31,8 @@ class Instant(NamedTuple):
             center with orthonormal axes.
         chain: The bones in their FK pose, with their joint limits; the same object until these
             change.
-        parent: The frame of the root bone's parent, whatever the chain has.
+        parent: The frame of the root bone's parent at this frame; the one stored in the chain is
+            ignored.
         springs: The settings of each bone.
         colliders: The colliders in simulation space; the same number at each frame.
         is_reset: Whether the strand starts again at this frame.
@@ -137,7 +138,8 @@ def _levers(arms: list[Vec]) -> list[float]:
 def form_of(chain: ChainInput, parent: Mat3) -> Form:
     """Return a chain's form, from the axes of its root bone's parent.
 
-    Bones that don't inherit everything from their parents do so here as in the FK pose.
+    Bones that inherit only a part of their parents' transform are treated as if they inherited all
+    of it, with their axes of the FK pose.
     """
     turns: list[Mat3] = []
     aims: list[Vec] = []
@@ -173,7 +175,7 @@ def is_plain(chain: ChainInput) -> bool:
 
 
 def parent_of(instant: Instant) -> Frame:
-    """Return the axes of the root's parent, located at the root, in simulation space."""
+    """Return a frame at the root with the axes of the root's parent, in simulation space."""
     root = point_in(
         instant.parent, head_in_parent(instant.chain.links[0].bone, instant.chain.channels[0])
     )
@@ -234,7 +236,16 @@ def frame_at(around: list[Frame], t: float) -> Frame:
 
 
 def extended(near: Frame, far: Frame, farther: Frame, has_farther: bool) -> Frame:
-    """Return the frame before the near one, extrapolated linearly, or quadratically from three."""
+    """Return the frame before the near one, extrapolated from it and the next ones.
+
+    The extrapolation is quadratic if there is a third frame, otherwise linear.
+
+    Args:
+        near: The first known frame.
+        far: The frame after it.
+        farther: The frame after that.
+        has_farther: Whether ``farther`` exists.
+    """
     if has_farther:
         return _combined([near, far, farther], [3.0, -3.0, 1.0])
     return _combined([near, far], [2.0, -1.0])

@@ -165,8 +165,8 @@ def simulate_on(
 def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
     """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
 
-    A jump is a step longer than the steps on both sides and the strand together: neither its speed
-    nor its size explains it. Steps are those of the strand's two ends.
+    A jump is a step that is longer than both neighboring steps and the strand together. Neither the
+    strand's speed nor its size explains such a step. Steps are those of the strand's two ends.
     """
     steps = [0.0]
     for a, b in pairwise(shown):
@@ -386,7 +386,7 @@ class _Simulation:
             head = add(head, along)
 
     def _step(self, moment: Moment, is_settling: bool, h: float) -> None:
-        """Advance by a step; 0 seconds only moves the strand to where it starts."""
+        """Advance by a step of ``h`` seconds; with 0, only move the strand to where it starts."""
         form = moment.form
         axes, head = moment.parent, moment.root
         for i, tail in enumerate(self.tails):
@@ -459,7 +459,14 @@ class _Simulation:
         return direction
 
     def _swing(self, i: int, unscaled: Mat3, aim: Vec, direction: Vec) -> Quat:
-        """Return the local rotation, after the FK pose's, that points a bone in a direction."""
+        """Return the rotation to apply after the FK rotation to point a bone in a direction.
+
+        Args:
+            i: The bone's index in the strand.
+            unscaled: The bone's axes before this rotation.
+            aim: The bone's direction in these axes.
+            direction: The wanted direction, in the space of the simulation.
+        """
         swing = quat_between(aim, inverse_direction(unscaled, direction), (1.0, 0.0, 0.0))
         constrained = self._instant.chain.constrained
         if constrained and constrained[i].limit is not None:

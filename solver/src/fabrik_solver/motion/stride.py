@@ -75,7 +75,14 @@ def stride_of(
 
 
 def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, direction: Vec) -> tuple[float, float]:
-    """Return how far behind and ahead of its rest position a foot stays within reach."""
+    """Return how far behind and ahead of its rest position a foot stays within reach.
+
+    Args:
+        leg: The leg.
+        settings: The settings of the walk.
+        out: The vector from the leg's root to the foot's rest position.
+        direction: The unit direction ahead.
+    """
     along, square = dot(out, direction), dot(out, out)
     reach, landing = losing_reach(leg, settings), landing_reach(leg, settings)
     back = along * along + reach * reach - square

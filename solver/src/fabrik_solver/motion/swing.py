@@ -83,7 +83,14 @@ def arc_over(
 
 
 def _free(cast: Cast, point: Vec, rise: Vec, most: float) -> float:
-    """Return the free height above a location: rays must not start above a roof."""
+    """Return the free height above a location, so that rays don't start above a roof.
+
+    Args:
+        cast: Casts a ray at the ground.
+        point: The location.
+        rise: The unit vector upward.
+        most: The height to search, and the result if nothing is in the way.
+    """
     off = 0.01 * most
     hit = cast(add(point, scaled(rise, off)), rise, most)
     return most if hit is None else 0.9 * dot(sub(hit.place, point), rise)
@@ -98,6 +105,11 @@ def _arc(over: list[tuple[float, float]], late: float, early: float, least: floa
 
 
 def _effort(arc: Arc, far: float) -> float:
-    """Return the largest vertical plus the largest horizontal acceleration, at a step time of 1."""
+    """Return an arc's largest vertical plus its largest horizontal acceleration.
+
+    Args:
+        arc: The arc, over a step that takes one unit of time.
+        far: The horizontal distance of the step.
+    """
     ahead = 1.0 - arc.late - arc.early
     return 24.0 * arc.height + 5.8 * far / (ahead * ahead)

@@ -4,9 +4,9 @@ The input is the feet relative to a root that stays in place, as in an in-place 
 from sample to sample, the root translates and rotates over level ground. All steps are a single
 linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
 contact, plus the squared changes of the root's velocity. While a foot is in contact, the changes of
-velocity are negligible. In a flight phase, only they apply, and interpolate the velocity. In a
-loop, the last step is adjacent to the first. Iterative reweighting refines the weights, so that a
-foot that swings low has little weight.
+velocity are negligible. In a flight phase, only these changes count, so the velocity is
+interpolated. In a loop, the last step is adjacent to the first. Iterative reweighting refines the
+weights, so that a foot that swings low has little weight.
 
 This finds only a local minimum. The iteration starts from the contact weights. If the feet mostly
 stand as animated, it also starts from a root that stays in place. If both fit about equally well,
@@ -126,8 +126,8 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
     Args:
         steps: The feet.
         is_loop: Whether the last sample is followed by the first.
-        use_turn: Whether the root may rotate. It only does if the clip clearly turns, even if it
-            turns back.
+        use_turn: Whether the root may rotate. It only rotates if the clip clearly turns, even if
+            the clip turns back later.
     """
     weights = _weights(steps)
     straight = _path(steps, _rates(steps, weights, is_loop, False))
@@ -228,7 +228,7 @@ def _displacements(
 
 
 def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
-    """Return the contact of each point of a foot at each sample, from 0 to 1."""
+    """Return how much each point of a foot is in contact at each sample, from 0 to 1."""
     rows = [[p[2] / steps.leg for p in points] for points in foot]
     most = _floor_height(rows) + MAX_FLOOR_RISE
     contacts: list[list[float]] = []
@@ -254,7 +254,11 @@ def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
 
 
 def _contact(height: float) -> float:
-    """Return the contact of a point at a height above the floor, in leg lengths, from 0 to 1."""
+    """Return how much a point is in contact, from 0 to 1.
+
+    Args:
+        height: Its height above the floor, in leg lengths.
+    """
     away = height - ON_FLOOR if height >= 0.0 else -height - IN_FLOOR
     return 1.0 - smooth(away / (OFF_FLOOR - ON_FLOOR))
 

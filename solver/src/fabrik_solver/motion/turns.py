@@ -52,7 +52,7 @@ def next_to_step(
 def stepping_along(
     members: Sequence[WalkingFoot], substep: Substep, settings: WalkSettings
 ) -> list[WalkingFoot]:
-    """Return the feet of a group that take part in its step."""
+    """Return the feet of a group that step with it: those off their places or soon out of reach."""
     return [
         foot
         for foot in members

@@ -77,7 +77,7 @@ class WalkingFoot:
         self.rest()
 
     def rest(self) -> None:
-        """Reset its motion, as for a foot that has just been placed."""
+        """Reset the motion of the foot, which has just been placed."""
         self.next = None
         self.velocity = self.away = ORIGIN
         self.quiet = 0.0

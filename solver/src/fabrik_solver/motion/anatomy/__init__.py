@@ -3,7 +3,7 @@
 `naming` reads the names, `figure` determines the side of each bone in a pose.
 """
 
-from .chain import is_segment
+from .chain import twists_in
 from .figure import LEFT, LIMBS, UP, Names, RestBone, body_bones, level, possible_body
 from .limbs import Limb
 from .naming import (
@@ -12,7 +12,6 @@ from .naming import (
     HAND,
     LEG_PARTS,
     NOT_BODY,
-    only_twists,
     opposites,
     part_of,
     side_of,
@@ -39,13 +38,12 @@ __all__ = [
     "better_than",
     "body_bones",
     "floor_below",
-    "is_segment",
     "level",
-    "only_twists",
     "opposites",
     "part_of",
     "possible_body",
     "recognize",
     "side_of",
+    "twists_in",
     "words_of",
 ]

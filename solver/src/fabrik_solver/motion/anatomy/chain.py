@@ -1,14 +1,13 @@
 """A chain of bones that leaves the trunk, in a pose."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from math import dist, hypot
 
 from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, Figure, Names
-from .naming import ARM_PARTS, LEG_PARTS, only_twists, part_of, words_of
-from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, IN_LINE, ROW, SAME_WAY, SHORT, STEEP
+from .naming import ARM_PARTS, LEG_PARTS
+from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, ROW, SAME_WAY, SHORT, STEEP
 
 
 class Chain:
@@ -20,7 +19,7 @@ class Chain:
         parts: The part of the body that each bone's name stands for.
         kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for other names, otherwise empty.
         halves: Whether each bone is the second half of a bone split for twisting.
-        stands: Whether it is a leg without a foot, standing on the tail of its last bone.
+        stands_on_tail: Whether it is a leg without a foot, standing on the tail of its last bone.
         size: Its length.
         low: The height of its lowest joint above the floor.
         high: The height of its first joint.
@@ -40,8 +39,8 @@ class Chain:
         del self.path[_held(names, self.path) :]
         self.trunk = bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
-        self.stands = self.path[-1] in figure.tips
-        if self.stands:
+        self.stands_on_tail = self.path[-1] in figure.tips
+        if self.stands_on_tail:
             self.heads.append(figure.tips[self.path[-1]])
         self.parts = [names.parts[i] for i in self.path]
         self.kind = _kind(self.parts)
@@ -50,11 +49,11 @@ class Chain:
         self.high = self.heads[0][2] - figure.floor
         self.halves = [False] * len(self.path)
         for k in range(1, len(self.path) - 1):
-            near = [bones[i].name for i in self.path[k - 1 : k + 1]]
-            self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
+            above, bone = self.path[k - 1 : k + 1]
+            self.halves[k] = names.is_split(above, bone, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of certain parts, from an index on, or -1."""
+        """Return the index of the first bone of certain parts, searching from ``first``, or -1."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
@@ -68,9 +67,10 @@ class Chain:
         return -1
 
     def _start(self, lower: int) -> int:
-        """Return the index of the bone below a knee or elbow, whose twist bone may have its name.
+        """Return the index of the bone below a knee or elbow.
 
-        The bone itself then has the name of the whole limb, like the bone before it.
+        If only its twist bone has the name of that part, the bone itself has the name of the whole
+        limb, like the bone before it.
         """
         above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
         is_split = len(above) > 1 and not self.bends(lower)
@@ -155,7 +155,7 @@ class Chain:
 
 
 def _held(names: Names, path: Sequence[int]) -> int:
-    """Return the index of the bone that a hand or foot holds by name, or the number of bones."""
+    """Return the index of the bone that a hand or foot holds, by names, or the number of bones."""
     parts = [names.parts[i] for i in path]
     end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
     return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
@@ -176,10 +176,10 @@ def _kind(parts: Sequence[str]) -> str:
 
 
 def is_hand(figure: Figure, bone: int) -> bool:
-    """Return whether a bone carries only fingers.
+    """Return whether a bone is a hand, which carries only fingers.
 
-    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers end
-    in a row without branching, and lead in the hand's direction. A single thumb may lead elsewhere.
+    It is named as a hand, or identified by its fingers. Unlike the legs of a table, fingers end in
+    a row without branching, and point in the hand's direction. A single thumb may point elsewhere.
     """
     # This is called for each finger, and a face may have hundreds of joints that could be fingers.
     cached = figure.hands.get(bone)
@@ -236,17 +236,19 @@ def _is_row(points: Sequence[Vec], direction: Vec) -> bool:
     return depth <= ROW * width
 
 
-def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
-    """Return whether a bone is the second half of a bone split for twisting.
+def twists_in(names: Names, bones: Sequence[int], joints: Sequence[Vec]) -> tuple[int, ...]:
+    """Return the bones of a limb that are later parts of a bone split for twisting.
 
     Args:
-        names: The names of its parent and of the bone.
-        joints: The heads of its parent, of the bone and of its child.
+        names: The names of the skeleton.
+        bones: The limb's bones, root first.
+        joints: Their heads, and the end of the last one if it is known.
     """
-    above, words = map(words_of, names)
-    parent_stem, stem = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    if not only_twists(words, above) and (parent_stem != stem or part_of(words) == ""):
-        return False
-    a, b, c = joints
-    first, second = unit(sub(b, a)), unit(sub(c, b))
-    return first is not None and second is not None and dot(first, second) >= IN_LINE
+    twists = tuple(
+        [
+            bones[k]
+            for k in range(1, min(len(bones), len(joints) - 1))
+            if names.is_split(bones[k - 1], bones[k], joints[k - 1 : k + 2])
+        ]
+    )
+    return twists if len(bones) - len(twists) > 1 else ()  # Its two bones may share a name.

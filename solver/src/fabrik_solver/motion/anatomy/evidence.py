@@ -74,7 +74,7 @@ class Beside(NamedTuple):
 
 
 def always(_pair: Pair) -> float:
-    """Return 1 for any pair: the evidence for a kind before any other test."""
+    """Return 1 for any pair: the weight of the row is then the evidence before any other test."""
     return 1.0
 
 
@@ -137,7 +137,7 @@ def are_fins(pair: Pair) -> float:
 
 
 def hangs_beside_feet(pair: Pair) -> float:
-    """Return 1 if a pair without feet is on the same bone as legs with feet, like cloth."""
+    """Return 1 if a pair without feet hangs beside legs with feet, as the flaps of a coat do."""
     beside = [other for other in pair.others if other.trunk == pair.trunk]
     return float(
         not pair.has_foot
@@ -151,7 +151,7 @@ def has_fingers(pair: Pair) -> float:
 
 
 def begins_behind(pair: Pair) -> float:
-    """Return 1 if a pair begins behind others of the same bone, like wings and capes."""
+    """Return 1 if a pair begins behind others on the same bone, like wings and capes."""
     start, figure = pair.lower.heads[0], pair.figure
     ways = [
         dot(sub(other.lower.heads[0], start), figure.front)
@@ -217,7 +217,7 @@ def are_on_one_bone(a: Pair, b: Pair) -> float:
 
 
 def are_upright(a: Pair, b: Pair) -> float:
-    """Return 1 if the trunk is upright: of two pairs, one is then wings instead of arms."""
+    """Return 1 if the trunk is upright: one of the two pairs is then wings, not arms."""
     return float(not stand(a.lower, b.lower))
 
 
@@ -317,7 +317,10 @@ def is_long_bone(ankle: Ankle) -> float:
 
 
 def bones_before(ankle: Ankle) -> float:
-    """Return how many earlier joints are near the ground: the first of them is the ankle."""
+    """Return how many of the joints before an ankle are near the ground.
+
+    The first of these would then be the ankle.
+    """
     return float(ankle.earlier)
 
 

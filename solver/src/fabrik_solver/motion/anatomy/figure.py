@@ -3,7 +3,7 @@
 Z is up. All thresholds are relative to the height of the body or the length of a limb.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise, product
 from math import dist, floor, hypot
 from statistics import median
@@ -14,10 +14,11 @@ from .naming import (
     ARM_PARTS,
     END,
     FRONT_OR_HIND,
+    JOINT_AXES,
     LEG_PARTS,
     NOT_BODY,
     TRUNK,
-    only_twists,
+    TWIST,
     part_of,
     stem_and_side,
     words_of,
@@ -26,6 +27,7 @@ from .thresholds import (
     ASIDE,
     COMPARABLE,
     FLAT,
+    IN_LINE,
     MOST,
     NEAR,
     NO_LENGTH,
@@ -47,6 +49,9 @@ ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 
 LIMBS: Final = dict.fromkeys(LEG_PARTS - ENDS, "LEG") | dict.fromkeys(ARM_PARTS - ENDS, "ARM")
 """The limb of each bending bone."""
+
+SEGMENTS: Final = LIMBS.keys() - {"ARM", "LEG"}
+"""The parts that are a single bone of a limb, unless it is split for twisting."""
 
 _WAY = ("THIGH LEG UPPER_ARM ARM", "SHIN FOREARM", "FOOT HAND", "TOE FINGER")
 WAY: Final = {part: depth for depth, parts in enumerate(_WAY, 1) for part in parts.split()}
@@ -86,10 +91,10 @@ class Names:
             named like the following hand or foot.
         marks: The bones that importers and exporters add to mark the end of their parent. They have
             its name, with a word for an end.
-        twists: The twist bones, see `only_twists`.
+        twists: The twist bones.
         depths: How far down a limb each bone leads, by its name or the names below it. 1 is the
             upper bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored.
-            Bones named as something other than a limb carry none.
+            A bone named as something other than a limb has 0.
     """
 
     def __init__(self, bones: Sequence[RestBone], is_mirrored: bool = False) -> None:
@@ -106,11 +111,16 @@ class Names:
         self.sides = self._paired_sides([-side if is_mirrored else side for _, side in stems])
         self.marks = _marks(bones)
         above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
-        self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
+        # In robots, a roll joint after a pitch or yaw joint is a real joint.
+        single = [not JOINT_AXES.isdisjoint(words) for words in above]
+        self.twists = {i for i in self._with_words(TWIST) if not single[i]}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
         self.depths = self._depths(bones)
+
+    def _with_words(self, named: Set[str]) -> list[int]:
+        return [i for i, words in enumerate(self.words) if not named.isdisjoint(words)]
 
     def _paired_sides(self, sides: Sequence[int]) -> list[int]:
         named = {*zip(self.stems, sides, strict=True)}
@@ -131,8 +141,8 @@ class Names:
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
 
-        A bone named like the hand or foot with more words is one of them, whatever these words are.
-        Bones at the same joint or beyond don't lead to it, such as those that roll a foot.
+        A bone named like the hand or foot with more words counts as a twist bone, whatever these
+        words are. Bones at the same joint or beyond, such as those that roll a foot, don't count.
         """
         name, above = {*self.words[end]}, bones[end].parent
         while above >= 0 and (above in self.twists or name < {*self.words[above]}):
@@ -149,6 +159,26 @@ class Names:
         """Return whether a bone twists a limb and isn't a hand, foot, or anything beyond."""
         part = self.parts[bone]
         return (part == "" or part in LIMBS) and bone in self.twists
+
+    def is_split(self, parent: int, bone: int, joints: Sequence[Vec]) -> bool:
+        """Return whether a bone is a later part of a bone split for twisting.
+
+        It is in line with its parent. It is a twist bone, has its parent's name, or stands for the
+        same bone of a limb, whatever words are added. A robot's joints have an axis each instead.
+
+        Args:
+            parent: Its parent.
+            bone: The bone.
+            joints: The heads of its parent, of the bone and of its child.
+        """
+        part, above = self.parts[bone], self.words[parent]
+        is_same = part == self.parts[parent] and JOINT_AXES.isdisjoint(above)
+        is_named = part in SEGMENTS or (part != "" and self.words[bone] == above)
+        if bone not in self.twists and not (is_same and is_named):
+            return False
+        a, b, c = joints
+        first, second = unit(sub(b, a)), unit(sub(c, b))
+        return first is not None and second is not None and dot(first, second) >= IN_LINE
 
 
 def _marks(bones: Sequence[RestBone]) -> set[int]:
@@ -217,10 +247,11 @@ class Figure:
             self.front = cross(self.left, UP)
 
     def line(self, start: int) -> list[int]:
-        """Return the main chain of descendants of a bone, including it.
+        """Return a bone, and the main chain of its descendants.
 
         At a branch, names show how the limb continues, because a forearm may carry a shield.
-        Without names it follows the branch with a twin on the other side, otherwise the longest.
+        Without names, the limb continues in the branch that has a twin on the other side, otherwise
+        in the longest branch.
         """
         path = [start]
         while path[-1] in self._next:
@@ -266,9 +297,15 @@ class Figure:
             return {}
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
-    def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
-        """Return the tails on a common ground; empty if they are too few for legs."""
-        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
+    def _on_ground(self, down: dict[int, Vec], ground: float, tolerance: float) -> dict[int, Vec]:
+        """Return the tails on a common ground; empty if they are too few for legs.
+
+        Args:
+            down: The tails that lead down, by bone.
+            ground: The height of the ground.
+            tolerance: How far above it a tail may be.
+        """
+        tips = {i: tail for i, tail in down.items() if tail[2] - ground <= tolerance}
         # Two sprawling pairs may be anything unless they are named as legs; three are an insect's.
         parts = self.names.parts
         sure = [i for i in tips if LIMBS.get(parts[i]) == "LEG" or self._is_upright(i)]
@@ -491,8 +528,15 @@ class Figure:
     def _side_at(self, off: float, beyond: set[int]) -> int:
         """Return the side of a bone from its distance to the median plane and its children's sides.
 
-        Near the plane, it is on its children's side if all of them share it, or if it is on that
-        side too.
+        Near the plane, the bone is on its children's side if all of them share one. A slight offset
+        to the side on which some of them are is enough, too.
+
+        Args:
+            off: The signed distance, positive to the left.
+            beyond: The sides of its children.
+
+        Returns:
+            1 for left, -1 for right, 0 for the middle.
         """
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
             return 1 if off > 0.0 else -1
@@ -537,8 +581,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deforming bones, plus others whose names show limbs that it
-    lacks: legs may have no parent.
+    They are the largest hierarchy with deforming bones, plus others whose names show limbs that the
+    largest one lacks: legs may have no parent.
     """
     hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}

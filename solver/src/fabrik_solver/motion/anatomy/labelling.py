@@ -60,7 +60,14 @@ class _Labelling:
         return Labels(tuple(kinds), 0.5 * sum(support_of_labels))  # The support is mutual.
 
     def _change(self, kinds: list[str], support: list[dict[str, float]], i: int, kind: str) -> None:
-        """Change the label of a pair, and update the evidence for the other pairs."""
+        """Change the label of a pair, and update the evidence for the other pairs.
+
+        Args:
+            kinds: The labels; changed in place.
+            support: The evidence for each label of each pair; changed in place.
+            i: The index of the pair.
+            kind: Its new label.
+        """
         for j, weights in enumerate(self.double[i]):
             for other in KINDS:
                 more = weights.get(kind + other, 0.0) - weights.get(kinds[i] + other, 0.0)
@@ -72,7 +79,7 @@ def best_labels(pairs: Sequence[Pair]) -> Labels:
     """Return the labels with the most evidence; all empty if nothing indicates a limb.
 
     The search starts from the best label of each pair alone, and from no labels. A face may have
-    hundreds of pairs, which are too many to try all labels.
+    hundreds of pairs, too many to try every combination.
     """
     meet(pairs)
     labelling = _Labelling(pairs)

@@ -6,7 +6,7 @@ from math import dist, inf
 from typing import NamedTuple
 
 from ...core.vectors import Vec, dot, length, sub, unit
-from .chain import Chain, is_hand
+from .chain import Chain, is_hand, twists_in
 from .evidence import Ankle, Pair, foot_evidence, is_near_ground
 from .figure import ENDS, LIMBS, Figure
 from .labelling import best_labels
@@ -36,10 +36,11 @@ class Limb(NamedTuple):
         bones: The bones that bend to move the wrist or ankle, root first.
         end: The hand or foot, or -1 if there is none.
         toe: The first bone after the hand or foot, or -1 if there is none.
-        halves: Its bones that are the second half of a bone split for twisting.
+        twists: Its bones that are later parts of a bone split for twisting.
         is_bare: Whether it lacks a hand or foot, even if another bone serves as its end. A leg that
             stands on the tail of its last bone has no end, but isn't bare.
         is_foreleg: Whether it is a leg that begins ahead of other legs, on another bone.
+        why: What shows its kind: ``'NAMES'`` or ``'SHAPE'``.
     """
 
     kind: str
@@ -49,18 +50,22 @@ class Limb(NamedTuple):
     bones: tuple[int, ...]
     end: int
     toe: int
-    halves: tuple[int, ...] = ()
+    twists: tuple[int, ...] = ()
     is_bare: bool = False
     is_foreleg: bool = False
+    why: str = ""
 
     @property
     def inner_joints(self) -> list[int]:
         """The bones below the limb's elbow or knee, or below several such joints."""
-        return [bone for bone in self.bones[1:] if bone not in self.halves]
+        return [bone for bone in self.bones[1:] if bone not in self.twists]
 
 
 def limbs_of(figure: Figure) -> list[Limb]:
-    """Return the arms and legs, which occur in pairs."""
+    """Return the arms and legs, in pairs.
+
+    A limb is only recognized if there is one like it on the other side.
+    """
     pairs = candidates(figure)
     kinds = best_labels(pairs).kinds
     labelled = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]
@@ -99,8 +104,8 @@ def _may_be_limb(pair: Pair) -> bool:
 def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
     """Return the indices of the first bone and the end of each limb, by its side.
 
-    The legs of a row, such as an insect's, are alike: all begin and end like most of them. Both
-    limbs of a pair are alike unless their names differ.
+    The legs of a row, such as an insect's, all get the indices that most of them have. Both limbs
+    of a pair get the same indices unless their names differ.
     """
     ends = [_ends(pair.lower, kind, pair) for pair, kind in labelled]
     rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in labelled]
@@ -116,7 +121,14 @@ def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, in
 
 
 def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tuple[int, int]:
-    """Return the ends of a chain of a pair: those of the lower chain, if they fit."""
+    """Return the indices of a chain's first bone and end: those of the lower chain, if they fit.
+
+    Args:
+        pair: The pair of the chain.
+        chain: The chain.
+        kind: ``'ARM'`` or ``'LEG'``.
+        ends: The indices in the lower chain of the pair.
+    """
     same = chain is pair.lower or chain.parts[: ends[1] + 1] == pair.lower.parts[: ends[1] + 1]
     return ends if same else _ends(chain, kind, pair)
 
@@ -206,17 +218,19 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     path = chain.path
     end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
     bones = tuple(path[first:last])
-    halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
-    if len(bones) - len(halves) < 2:
-        halves = ()  # Both bones may have the same name.
+    heads = chain.heads[first : min(last, len(path) - 1) + 1]
+    twists = twists_in(chain.figure.names, bones, heads)
     if end < 0:
-        is_bare = kind != "LEG" or not chain.stands
+        is_bare = kind != "LEG" or not chain.stands_on_tail
     else:
         is_last = (beyond < 0 or chain.is_mark(last + 1)) and chain.parts[last] not in ENDS
         is_high = kind == "LEG" and Ankle(chain, first, last).height > THICKEST_SOLE
         is_bare = is_last and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
     carriers = tuple(path[:first])
-    return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
+    why = "NAMES" if chain.kind == kind else "SHAPE"
+    return Limb(
+        kind, chain.side, chain.trunk, carriers, bones, end, beyond, twists, is_bare, why=why
+    )
 
 
 def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
@@ -226,7 +240,7 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     also provides evidence, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)
-    if chain.stands and kind == "LEG":
+    if chain.stands_on_tail and kind == "LEG":
         return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
     end = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
@@ -239,22 +253,23 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
         first, last = _carriers(chain, kind, end), end
     else:
         last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
-        stands = _standing(pair, chain, lower, last) if kind == "LEG" else last
-        first = _carriers(chain, kind, stands)
+        last_joint = _standing(pair, chain, lower, last) if kind == "LEG" else last
+        first = _carriers(chain, kind, last_joint)
         last = last if kind == "LEG" else _wrist(chain, first)
     return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
 
 
 def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
-    """Return the joint on which a leg with a short femur stands, otherwise the last joint."""
+    """Return the index of the joint on which a leg with a short femur stands, or else ``last``."""
     ankle = _ankle(pair, chain, 0, lower, last)
     return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 
 
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
-    """Return the ends of a limb that ends with the bone below its knee or elbow.
+    """Return the first bone and the end of a limb without a hand or foot.
 
-    That bone reaches with its tail. If an importer guessed the tail, the bone is the end instead.
+    The limb ends with the bone below its knee or elbow, and reaches with that bone's tail. If an
+    importer guessed the tail, the bone is the end instead.
     """
     bends = [
         k
@@ -301,10 +316,14 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
 
 
 def _ahead(heads: Sequence[Vec], kind: str) -> float:
-    """Return the length of the bone after the first one.
+    """Return the length of the bone after a chain's first one.
 
     An upper arm may be split into halves as long as a clavicle. Therefore, if the first bone isn't
     in line with the next one, all bones in line with that one are added up.
+
+    Args:
+        heads: The heads of the chain's bones.
+        kind: ``'ARM'`` or ``'LEG'``.
     """
     least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
     vectors = [sub(b, a) for a, b in pairwise(heads)]
@@ -325,8 +344,14 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
 def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
     """Return the index of the ankle, in a standing pose.
 
-    As one of two feet may be lifted, the one with more evidence decides, if their names match. The
-    leg begins at ``first``; ``lower`` is its shin by name, or -1.
+    As one of two feet may be lifted, the one with more evidence decides, if their names match.
+
+    Args:
+        pair: Both legs.
+        chain: The leg.
+        first: The index of its first bone.
+        lower: The index of its shin by name, or -1.
+        otherwise: The result if no joint can be the ankle.
     """
     joints = [
         k

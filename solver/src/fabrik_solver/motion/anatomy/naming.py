@@ -5,7 +5,6 @@ Japanese words of MikuMikuDance. Numbers are ignored.
 """
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -88,6 +87,8 @@ END: Final = {"end", "nub", "tip"}
 """Words that importers and exporters add to a bone's name for a bone at its end."""
 
 TWIST: Final = {"part", "roll", "tw", "twist"}
+"""Words in the names of twist bones."""
+
 JOINT_AXES: Final = {"pitch", "yaw"}
 """Words in the names of a robot's joints with a single axis."""
 
@@ -165,9 +166,9 @@ JOINED: Final = re.compile(rf"{_BEFORE}|.+")
 
 @cache
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a bone's name in lower case, without numbers; Japanese as English.
+    """Return the words of a bone's name in lower case, in English even if the name is Japanese.
 
-    A prefix that ends in a colon is ignored.
+    Numbers, and a prefix that ends in a colon, are ignored.
     """
     parts: list[str] = []
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
@@ -195,9 +196,10 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
 
 
 def opposites(name: str) -> list[str]:
-    """Return names of a bone's counterpart on the other side, wherever a name has its side.
+    """Return possible names of a bone's counterpart on the other side.
 
-    Each word for a side is replaced by all words for the other side, in the same case.
+    The word for the side may be anywhere in the name. It is replaced by each word for the other
+    side, in the same case.
     """
     names: list[str] = []
     for match in WORDS.finditer(name):
@@ -227,18 +229,6 @@ def stem_and_side(words: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
     size = max([len(word) for word in sides], default=0)
     stem = tuple([word for word in words if word not in sides or len(word) < size])
     return stem, sum({SIDES[word] for word in sides if len(word) == size})
-
-
-def only_twists(words: Iterable[str], parent_words: Iterable[str]) -> bool:
-    """Return whether a bone is only a twist bone, by the words of its name.
-
-    In robots, a roll joint after a pitch or yaw joint is a real joint.
-
-    Args:
-        words: The words of its name.
-        parent_words: The words of its parent's name.
-    """
-    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(parent_words)
 
 
 @cache

@@ -112,7 +112,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
 
 def better_than(anatomy: Anatomy) -> float:
-    """Return the confidence that a better pose must exceed: that of a pose plus 1 − `SURE`."""
+    """Return the confidence that a better pose must exceed: that of an anatomy plus 1 − `SURE`."""
     return anatomy.sureness + 1.0 - SURE
 
 
@@ -204,7 +204,7 @@ def _faces_backward(figure: Figure, limbs: Sequence[Limb]) -> bool:
 
 
 def _from_legs(figure: Figure, legs: Sequence[Limb]) -> Vec:
-    """Return the vector from the middle of the hips to the head named as one; otherwise zero."""
+    """Return the vector from the middle of the hips to the bone named as the head, or zero."""
     head = _called_head(figure)
     if head < 0 or not legs:
         return ORIGIN
@@ -235,10 +235,11 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     if len(legs) >= SPRAWLING and min(legs) > 0.0:
         down = 1.0
     whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
-    return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * max(0.0, down) * whole
+    sides = _fraction_on_left(figure, anatomy)
+    return KNOWLEDGE.get(anatomy.evidence, 0.0) * sides * max(0.0, down) * whole
 
 
-def _apart(figure: Figure, anatomy: Anatomy) -> float:
+def _fraction_on_left(figure: Figure, anatomy: Anatomy) -> float:
     """Return the fraction of left limbs that begin to the left of their twins."""
     heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
@@ -265,7 +266,7 @@ def _down(figure: Figure, leg: Limb) -> float:
 
 
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
-    """Return the head: the first bone named as one, otherwise the end of the trunk beyond the arms.
+    """Return the head: the first bone named as such, or else the end of the trunk beyond the arms.
 
     Bones at or next to that bone's head belong to the face. So do two bones without children. Limbs
     on the face, such as brows and temples, aren't arms.
@@ -287,7 +288,10 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first trunk bone named as a head, preferably as nothing else, or -1."""
+    """Return the first trunk bone named as a head, or -1.
+
+    Bones whose names mean nothing else come first.
+    """
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
@@ -295,7 +299,16 @@ def _called_head(figure: Figure) -> int:
 
 
 def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
-    """Return whether a bone carries a face: children that end at it, or are aside or near it."""
+    """Return whether a bone carries a face.
+
+    It does if the next bone of the trunk begins near it, if several of its children are last bones,
+    or if any child is on a side.
+
+    Args:
+        figure: The body.
+        bone: The bone.
+        successor: The next bone of the trunk.
+    """
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = ASIDE * figure.height
@@ -331,8 +344,8 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
-        apart = ASIDE * figure.height
-        ends = {i: end for i, end in ends.items() if length(end) > apart}  # Not a sensor.
+        least = ASIDE * figure.height
+        ends = {i: end for i, end in ends.items() if length(end) > least}  # Not a sensor.
         return _ahead_of_chest(steps, ends, front)
     on = unit(sub(heads[bone], heads[first])) or ORIGIN
     children = _onward(ends, on, figure.left) or children
@@ -342,7 +355,13 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones that lead ahead, otherwise those beginning above or below the chest."""
+    """Return the bones whose chains lead ahead; without any, those above or below the chest.
+
+    Args:
+        steps: The vectors to the heads of the bones, by bone.
+        ends: The vectors to the ends of their chains, by bone.
+        front: The direction ahead.
+    """
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i in ends if _is_steep(steps[i], front)]
 
@@ -358,7 +377,13 @@ def _is_steep(step: Vec, front: Vec) -> bool:
 
 
 def _onward(ends: dict[int, Vec], on: Vec, left: Vec) -> list[int]:
-    """Return the bones whose ends are farther ahead than sideways."""
+    """Return the bones whose ends are farther ahead than sideways.
+
+    Args:
+        ends: The vectors to the ends, by bone.
+        on: The direction ahead.
+        left: The direction to the left.
+    """
     return [i for i, end in ends.items() if dot(end, on) >= abs(dot(end, left))]
 
 
