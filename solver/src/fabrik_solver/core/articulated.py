@@ -431,7 +431,8 @@ class Freedom:
         x *= u
         y = v * y - k * x
         z = w * z - m * x - n * y
-        self._solved = solved = (x / a, y / e, z / i)
+        solved = (x / a, y / e, z / i)
+        self._solved = solved
         part.force = plus_combined(force, self._forces, solved)
         part.torque = plus_combined(torque, self._torques, solved)
         leader = self.leader
@@ -450,7 +451,8 @@ class Freedom:
         z -= resisted[2] / i
         y -= resisted[1] / e + n * z
         x -= resisted[0] / a + k * y + m * z
-        self._solved = solved = (x, y, z)
+        solved = (x, y, z)
+        self._solved = solved
         part.spin = plus_combined(part.spin, self.spins, solved)
         part.slide = plus_combined(part.slide, self.slides, solved)
         return solved
