@@ -341,9 +341,11 @@ class Articulation:
         """Return the center of mass."""
         x = y = z = 0.0
         for index, joint in enumerate(self.joints):
-            if joint.mass > 0.0:
-                cx, cy, cz = self.center_of(pose, index)
-                x, y, z = x + joint.mass * cx, y + joint.mass * cy, z + joint.mass * cz
+            mass = joint.mass
+            if mass > 0.0:
+                hx, hy, hz = pose.heads[index]
+                cx, cy, cz = rotate(pose.changes[index], self._centers[index])
+                x, y, z = x + mass * (hx + cx), y + mass * (hy + cy), z + mass * (hz + cz)
         return (x / self.mass, y / self.mass, z / self.mass)
 
     def center_at_press(self) -> Vec:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import final
 
-from .joint_system import NO_AXES, JointSystem
+from .joint_system import JointSystem
 from .vectors import (
     ORIGIN,
     ZEROS,
@@ -217,7 +217,7 @@ class TreeSystem(System):
     def _share(self, motions: list[tuple[int, Mat3]]) -> None:
         path = self._paths[motions[0][0]]
         parent = path[-1][0] if path else -1
-        joint = self._shared.append(0, NO_AXES, NO_AXES, NO_AXES, parent)
+        joint = self._shared.append(parent)
         for number, motion in motions:
             self._paths[number].append((joint, motion))
 

@@ -1,4 +1,4 @@
-"""The sparse linear system of an articulated body, solved from the tips to the root.
+"""A sparse linear system over the joints of a tree, solved from the tips to the root.
 
 Joints are only coupled with their ancestors, so elimination keeps zeros: R. Featherstone, “Rigid
 Body Dynamics Algorithms”, 2008, §6.4 and §6.5. Blocks are 3 × 3, for the three axes of a joint.
@@ -6,11 +6,9 @@ Body Dynamics Algorithms”, 2008, §6.4 and §6.5. Blocks are 3 × 3, for the t
 
 from typing import final
 
-from .vectors import ORIGIN, Vec
+from .vectors import Vec
 
 Three = tuple[Vec, Vec, Vec]
-
-NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 
 @final
@@ -45,16 +43,6 @@ class Block:
         self.e += values[1]
         self.i += values[2]
 
-    def masked(self, rows: Vec, columns: Vec) -> "Block":
-        """Return a copy of the block with its rows and columns scaled."""
-        x, y, z = rows
-        u, v, w = columns
-        other = Block()
-        other.a, other.b, other.c = x * u * self.a, x * v * self.b, x * w * self.c
-        other.d, other.e, other.f = y * u * self.d, y * v * self.e, y * w * self.f
-        other.g, other.h, other.i = z * u * self.g, z * v * self.h, z * w * self.i
-        return other
-
     def is_zero(self) -> bool:
         """Return whether all elements are 0."""
         if self.a != 0.0 or self.b != 0.0 or self.c != 0.0:
@@ -66,27 +54,16 @@ class Block:
 
 @final
 class Pivot:
-    """A symmetric block as L D Lᵀ.
-
-    Attributes:
-        is_positive: Whether it is positive definite; otherwise it can't be used.
-    """
+    """A symmetric, positive definite block as L D Lᵀ."""
 
     def __init__(self, block: Block) -> None:
         self._p = p = block.a
-        self._q = self._r = self._u = self._v = self._w = 0.0
-        self.is_positive = False
-        if not p > 0.0:
-            return
         self._u = u = block.d / p
         self._v = v = block.g / p
         self._q = q = block.e - u * block.d
-        if not q > 0.0:
-            return
         below = block.h - v * block.d
         self._w = w = below / q
-        self._r = r = block.i - v * block.g - w * below
-        self.is_positive = r > 0.0
+        self._r = block.i - v * block.g - w * below
 
     def solved(self, x: float, y: float, z: float) -> Vec:
         """Return the solution for a right-hand side."""
@@ -108,139 +85,54 @@ class Pivot:
 
 @final
 class JointSystem:
-    """The degrees of freedom of a pose, three to a joint, and a symmetric matrix over them.
-
-    Joints come after their ancestors. A free root has two entries: its motion, then its rotation. A
-    wall is the boundary of a limit, where it stops a joint.
+    """A symmetric matrix over joints, three numbers to a joint; joints come after their ancestors.
 
     Attributes:
-        owners: The bone of each joint.
-        axes: The three rotation axes, in the bone's local axes; zero for the root's motion.
-        spins: The angular velocities of unit rotations about these axes, in the space.
-        slides: The velocities of the same motions at the origin of the space.
         chains: The joint and its ancestors, the joint first.
         rows: The blocks between it and each joint of its chain.
-        walls: The number of axes, from the first, about which the joint is at a wall and can't
-            rotate forward.
-        kept: 1 for each axis about which the joint rotates, otherwise 0.
     """
 
     def __init__(self) -> None:
-        self.owners: list[int] = []
-        self.axes: list[Three] = []
-        self.spins: list[Three] = []
-        self.slides: list[Three] = []
         self.chains: list[list[int]] = []
         self.rows: list[list[Block]] = []
-        self.walls: list[int] = []
-        self.kept: list[Vec] = []
-        self._factors: list[list[Block]] = []
         self._pivots: list[Pivot] = []
-        self._rotations: list[bool] = []
 
-    def append(
-        self,
-        owner: int,
-        axes: Three,
-        spins: Three,
-        slides: Three,
-        parent: int,
-        count: int = 3,
-        walls: int = 0,
-    ) -> int:
-        """Add a joint.
-
-        Args:
-            owner: Its bone.
-            axes: See `JointSystem`.
-            spins: See `JointSystem`.
-            slides: See `JointSystem`.
-            parent: The index of the joint above it; -1 means none.
-            count: The number of axes about which it rotates, from the first.
-            walls: See `JointSystem`.
+    def append(self, parent: int) -> int:
+        """Add a joint; a parent of -1 means none.
 
         Returns:
             The index of the joint.
         """
-        index = len(self.owners)
+        index = len(self.chains)
         chain = [index]
         if parent >= 0:
             chain.extend(self.chains[parent])
-        self.owners.append(owner)
-        self.axes.append(axes)
-        self.spins.append(spins)
-        self.slides.append(slides)
         self.chains.append(chain)
         self.rows.append([Block() for _ in chain])
-        self.walls.append(walls)
-        self._rotations.append(axes[0] != ORIGIN)
-        self.kept.append((1.0, float(count > 1), float(count > 2)))
         return index
 
-    def is_rotation(self, index: int) -> bool:
-        """Return whether a joint rotates."""
-        return self._rotations[index]
+    def factorize(self, damping: float) -> None:
+        """Overwrite the matrix by its factors Lᵀ D L, with damping added to its diagonal.
 
-    def hold(self, step: list[Vec], least: float) -> bool:
-        """Lock each axis that a step moves past a wall by more than ``least``.
-
-        Returns:
-            Whether any axis was locked.
+        With the damping, it has to be positive definite.
         """
-        is_any = False
-        for index, walls in enumerate(self.walls):
-            if walls == 0:
-                continue
-            x, y, z = step[index]
-            u, v, w = self.kept[index]
-            if x > least and u > 0.0:
-                u, is_any = 0.0, True
-            if walls > 1 and y > least and v > 0.0:
-                v, is_any = 0.0, True
-            if walls > 2 and z > least and w > 0.0:
-                w, is_any = 0.0, True
-            self.kept[index] = (u, v, w)
-        return is_any
-
-    def factorize(self, damping: float) -> bool:
-        """Factorize the matrix, with damping added to its diagonal, into Lᵀ D L.
-
-        Returns:
-            Whether the matrix is positive definite; otherwise the factors don't exist.
-        """
-        chains, kept = self.chains, self.kept
-        factors: list[list[Block]] = []
-        pivots: list[Pivot] = []
-        for index, row in enumerate(self.rows):
-            free, chain = kept[index], chains[index]
-            u, v, w = free
-            masked = [
-                block.masked(free, kept[other]) for block, other in zip(row, chain, strict=True)
-            ]
-            masked[0].add_diagonal((1.0 - u + damping, 1.0 - v + damping, 1.0 - w + damping))
-            factors.append(masked)
-        for index in range(len(factors) - 1, -1, -1):
-            row, chain = factors[index], chains[index]
+        rows, chains = self.rows, self.chains
+        for index in range(len(rows) - 1, -1, -1):
+            row, chain = rows[index], chains[index]
+            row[0].add_diagonal((damping, damping, damping))
             pivot = Pivot(row[0])
-            if not pivot.is_positive:
-                return False
-            pivots.append(pivot)
+            self._pivots.append(pivot)
             divided = [row[0], *[pivot.divided(block) for block in row[1:]]]
             for k in range(1, len(chain)):
                 if not row[k].is_zero():
-                    _subtract(factors[chain[k]], row[k], divided, k)
-            factors[index] = divided
-        pivots.reverse()
-        self._factors = factors
-        self._pivots = pivots
-        return True
+                    _subtract(rows[chain[k]], row[k], divided, k)
+            rows[index] = divided
+        self._pivots.reverse()
 
     def solved(self, right: list[Vec]) -> list[Vec]:
         """Solve the factorized system for a right-hand side."""
-        rows, chains = self._factors, self.chains
-        values: list[_Entry] = []
-        for (x, y, z), (u, v, w) in zip(right, self.kept, strict=True):
-            values.append(_Entry(u * x, v * y, w * z))
+        rows, chains = self.rows, self.chains
+        values = [_Entry(x, y, z) for x, y, z in right]
         for index in range(len(rows) - 1, -1, -1):
             row, chain = rows[index], chains[index]
             entry = values[index]

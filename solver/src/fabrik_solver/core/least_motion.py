@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from math import atan2, copysign, cos, hypot, inf, sin, sqrt
 from typing import Final, final
 
+from .articulated import NO_AXES, ArticulatedSystem, Freedom, Part, along, combined
 from .articulation import (
     DRAGGED,
     PINNED,
@@ -27,9 +28,9 @@ from .articulation import (
     Placement,
     grown_by,
 )
-from .joint_system import NO_AXES, JointSystem, Three
+from .joint_system import Block, Three
 from .limits import Hinge, Limit
-from .springs import FORCES, Spring, Stiffness, huber, huber_rate
+from .springs import FORCES, Spring, huber, huber_rate
 from .support import Support
 from .vectors import (
     ORIGIN,
@@ -192,6 +193,7 @@ class Search:
         "_center",
         "_damping",
         "_links",
+        "_part_of",
         "_support",
         "_system",
         "_ties",
@@ -216,7 +218,8 @@ class Search:
         self._damping = 0.0
         self._links = links
         self._ties: list[Tie] = []
-        self._system = JointSystem()
+        self._system = ArticulatedSystem()
+        self._part_of: dict[int, Part] = {}
 
     def run(self, pose: Placement) -> Placement:
         """Return the pose found from a starting pose.
@@ -248,7 +251,7 @@ class Search:
             if max([spring.length(spring.miss_of(pose)) for spring in pins], default=0.0) < DONE:
                 break
             self._linearize(pose)
-            pulled = self._gathered(pose, [(pin, pin.pull(pin.miss)) for pin in pins])
+            pulled = self._gathered([(pin, pin.pull(pin.miss)) for pin in pins])
             pose = self._moved(pose, self._within(_all_scaled(pulled, -1.0), 0.0))
         return pose
 
@@ -290,7 +293,11 @@ class Search:
         while True:
             self._factorize(damping)
             step = self._solved(right)
-            if not self._system.hold(step, 1e-12):
+            is_held = False
+            for freedom, motion in zip(self._system.freedoms, step, strict=True):
+                if freedom.walls > 0 and freedom.hold(motion, 1e-12):
+                    is_held = True
+            if not is_held:
                 return step
 
     def _factorize(self, damping: float) -> None:
@@ -315,7 +322,7 @@ class Search:
         ``slope`` is how far the energy would fall over the whole step at its initial rate.
         """
         best, lowest = pose, start
-        self._foresee(pose, step, 1.0)
+        self._foresee(step, 1.0)
         for spring in self.springs:
             spring.force = spring.pull(spring.foreseen)
         size = self._largest(step)
@@ -355,16 +362,16 @@ class Search:
 
     def _leaves(self, pose: Placement, step: list[Vec], fraction: float) -> bool:
         """Return whether a fraction of a step leads through a wall that isn't held."""
-        system, body = self._system, self.body
-        for index, owner in enumerate(system.owners):
-            if body.joints[owner].limit is None or not system.is_rotation(index):
+        body = self.body
+        for freedom, motion in zip(self._system.freedoms, step, strict=True):
+            owner, axes = freedom.owner, freedom.axes
+            if body.joints[owner].limit is None or not freedom.is_rotation:
                 continue
-            axes = system.axes[index]
-            turn = scaled(_combined(axes, step[index]), fraction)
+            turn = scaled(combined(axes, motion), fraction)
             turned = quat_unit(quat_product(pose.turns[owner], quat_exp(turn)))
             over = quat_log(quat_product(quat_inverse(body.within(owner, turned)), turned))
-            x, y, z = _along(axes, over)
-            u, v, w = system.kept[index]
+            x, y, z = along(axes, over)
+            u, v, w = freedom.kept
             if hypot(x * u, y * v, z * w) > THROUGH * length(turn):
                 return True
         return False
@@ -377,11 +384,11 @@ class Search:
         Springs of pins are so stiff that, along a curve, only tiny steps would reduce the energy.
         """
         motion = _all_scaled(step, fraction)
-        self._foresee(pose, step, fraction)
+        self._foresee(step, fraction)
         best = moved = self._moved(pose, motion)
         lowest = self._energy(best)
         for _ in range(CORRECTIONS):
-            bent = self._solved(self._missed(pose, moved))
+            bent = self._solved(self._missed(moved))
             motion = [add(a, b) for a, b in zip(motion, bent, strict=True)]
             moved = self._moved(pose, motion)
             reached = self._energy(moved)
@@ -418,48 +425,47 @@ class Search:
 
     def _linearize(self, pose: Placement) -> list[Vec]:
         """Set up the system at a pose; return the gradient."""
+        self._articulate(pose)
+        part_of = self._part_of
         pulls: list[tuple[Spring, Vec]] = []
-        stiffness = [Stiffness() for _ in self.body.joints]
         for spring in self.springs:
             spring.look(pose)
             pulls.append((spring, spring.pull(spring.miss)))
-            at = spring.joint
+            stiffness = part_of[spring.joint].stiffness
             if spring.is_rotation:
-                stiffness[at].add_turn(spring.pull((1.0, 1.0, 1.0)))
+                stiffness.add_turn(spring.pull((1.0, 1.0, 1.0)))
                 continue
-            stiffness[at].add_point(spring.pull((1.0, 1.0, 1.0)), spring.place)
+            stiffness.add_point(spring.pull((1.0, 1.0, 1.0)), spring.place)
             if spring.rank != SOFT:
-                self._tense(pose, spring, stiffness)
-        self._system = self._freedoms(pose)
-        gradient = self._gathered(pose, pulls)
-        grown = self._strain(pose, gradient)
-        self._compose(pose, stiffness)
+                self._tense(pose, spring)
+        gradient = self._gathered(pulls)
+        self._strain(pose, gradient)
         self._press(pose)
         self._ties = []
         self._lean(pose)
-        self._link(pose, grown)
+        self._link(pose)
         for tie in self._ties:
             gradient = _all_added(gradient, tie.row, tie.force)
         return _all_scaled(gradient, -1.0)
 
-    def _tense(self, pose: Placement, spring: Spring, stiffness: list[Stiffness]) -> None:
+    def _tense(self, pose: Placement, spring: Spring) -> None:
         """Add the tension with which a spring straightens the bones along its path."""
         following = spring.place
         force = scaled(spring.force, -1.0)
         for at in spring.path:
             head = pose.heads[at]
-            stiffness[at].add_tension(force, sub(following, head))
+            self._part_of[at].stiffness.add_tension(force, sub(following, head))
             following = head
 
-    def _missed(self, pose: Placement, moved: Placement) -> list[Vec]:
-        """Return the forces on the system due to the curvature of a step between two poses.
+    def _missed(self, moved: Placement) -> list[Vec]:
+        """Return the forces on the system due to the curvature of a step to a pose.
 
-        Call this right after computing the energy of the second pose.
+        Call this right after computing its energy.
         """
         pulls = [
             (spring, spring.pull(sub(spring.seen, spring.foreseen))) for spring in self.springs
         ]
-        right = self._gathered(pose, pulls)
+        right = self._gathered(pulls)
         for tie in self._ties:
             if tie.link is None:
                 value = dot(self.body.center(moved), tie.along)
@@ -468,52 +474,49 @@ class Search:
             right = _all_added(right, tie.row, tie.rate * (value - tie.value - tie.foreseen))
         return _all_scaled(right, -1.0)
 
-    def _gathered(self, pose: Placement, pulls: list[tuple[Spring, Vec]]) -> list[Vec]:
+    def _gathered(self, pulls: list[tuple[Spring, Vec]]) -> list[Vec]:
         """Convert forces of springs on their bones to forces on the axes of the joints."""
-        joints, system = self.body.joints, self._system
-        forces: list[Vec] = [ORIGIN] * len(joints)
-        torques: list[Vec] = [ORIGIN] * len(joints)  # About the origin.
+        for part in self._system.parts:
+            part.force = part.torque = ORIGIN
         for spring, force in pulls:
-            at = spring.joint
+            part = self._part_of[spring.joint]
             if spring.is_rotation:
-                torques[at] = add(torques[at], force)
+                part.torque = add(part.torque, force)
             else:
-                forces[at] = add(forces[at], force)
-                torques[at] = add(torques[at], cross(spring.place, force))
-        for index in reversed(self.body.order):
-            parent = joints[index].parent
-            if parent >= 0:
-                force = forces[index]
-                torque = torques[index]
-                if not joints[index].inherits:
-                    torque = cross(pose.heads[index], force)
-                forces[parent] = add(forces[parent], force)
-                torques[parent] = add(torques[parent], torque)
-        return [
-            add(_along(slides, forces[owner]), _along(spins, torques[owner]))
-            for owner, slides, spins in zip(system.owners, system.slides, system.spins, strict=True)
-        ]
+                part.force = add(part.force, force)
+                part.torque = add(part.torque, cross(spring.place, force))
+        return self._system.loaded()
 
-    def _freedoms(self, pose: Placement) -> JointSystem:
-        """Return the degrees of freedom of a pose."""
-        system = JointSystem()
-        last = [-1] * len(self.body.joints)
+    def _articulate(self, pose: Placement) -> None:
+        """Set the bones and their freedoms at a pose."""
+        system = ArticulatedSystem()
+        joints = self.body.joints
+        part_of: dict[int, Part] = {}
         for index in self.body.order:
-            joint = self.body.joints[index]
-            previous = last[joint.parent] if joint.parent >= 0 else -1
+            joint, head = joints[index], pose.heads[index]
+            part = Part(part_of.get(joint.parent), joint.inherits, head)
+            part_of[index] = part
+            system.parts.append(part)
             if joint.is_free:
-                previous = system.append(index, NO_AXES, NO_AXES, (X, Y, Z), previous)
+                part.freedoms.append(Freedom(index, NO_AXES, NO_AXES, (X, Y, Z)))
             free_axes, walls = self._own_axes(pose, index)
             if free_axes:
-                head, axes = pose.heads[index], pose.axes[index]
-                own_axes = _three(free_axes)
-                spins = _three([rotate(axes, axis) for axis in free_axes])
-                slides = _three([cross(head, rotate(axes, axis)) for axis in free_axes])
-                previous = system.append(
-                    index, own_axes, spins, slides, previous, len(free_axes), walls
+                axes = pose.axes[index]
+                spins = [rotate(axes, axis) for axis in free_axes]
+                slides = [cross(head, spin) for spin in spins]
+                part.freedoms.append(
+                    Freedom(
+                        index,
+                        _three(free_axes),
+                        _three(spins),
+                        _three(slides),
+                        len(free_axes),
+                        walls,
+                    )
                 )
-            last[index] = previous
-        return system
+            system.freedoms.extend(part.freedoms)
+        self._system = system
+        self._part_of = part_of
 
     def _own_axes(self, pose: Placement, index: int) -> tuple[list[Vec], int]:
         """Return the axes about which a joint can rotate, in the joint's axes.
@@ -532,106 +535,67 @@ class Search:
             return (ends, 1) if len(ends) == 1 else ([limit.axis], 0)
         return _walled(ends)
 
-    def _strain(self, pose: Placement, gradient: list[Vec]) -> list[Three]:
-        """Add the stiffness of the joints and of the root to the system.
-
-        Returns:
-            The change of each joint's rotation vector when rotating about each of the joint's axes.
-        """
-        system, body = self._system, self.body
-        grown: list[Three] = []
-        for index, (owner, axes) in enumerate(zip(system.owners, system.axes, strict=True)):
-            if not system.is_rotation(index):
+    def _strain(self, pose: Placement, gradient: list[Vec]) -> None:
+        """Add the stiffness of the joints and of the root to the system."""
+        body = self.body
+        for index, freedom in enumerate(self._system.freedoms):
+            owner, own = freedom.owner, freedom.own
+            if not freedom.is_rotation:
                 gradient[index] = add(gradient[index], scaled(pose.moved[owner], SLIDE))
-                system.rows[index][0].add_diagonal((SLIDE, SLIDE, SLIDE))
-                grown.append(NO_AXES)
+                own.add_diagonal((SLIDE, SLIDE, SLIDE))
                 continue
             turn = quat_log(pose.turns[owner])
-            grown.append(grown_by(turn, axes))
-            self._resist(pose, index, owner, grown[index], gradient, grown)
+            freedom.grown = grown_by(turn, freedom.axes)
+            changes = freedom.grown
+            force = self._resisted(pose, freedom, owner, changes)
             for resistance in body.joints[owner].resistances:
                 _, slope, curvature = resistance.at(turn)
                 if curvature > 0.0:
-                    a, b, c = _along(grown[index], resistance.axis)
-                    gradient[index] = add(gradient[index], (a * slope, b * slope, c * slope))
-                    along = ((a, 0.0, 0.0), (b, 0.0, 0.0), (c, 0.0, 0.0))
-                    system.rows[index][0].add_products(curvature, along, along)
+                    a, b, c = along(changes, resistance.axis)
+                    force = add(force, (a * slope, b * slope, c * slope))
+                    line = ((a, 0.0, 0.0), (b, 0.0, 0.0), (c, 0.0, 0.0))
+                    own.add_products(curvature, line, line)
             follower = body.follower[owner]
             if follower >= 0:
-                taken = self._shared(follower, grown[index], -1.0)
-                self._resist(pose, index, follower, taken, gradient, grown)
-        return grown
+                taken = self._shared(follower, changes)
+                force = add(force, self._resisted(pose, freedom, follower, taken))
+                self._couple(freedom, follower, taken)
+            gradient[index] = add(gradient[index], force)
 
-    def _shared(self, joint: int, changes: Three, fraction: float) -> Three:
-        """Return a joint's part of the swings of the joint that it follows, times a fraction."""
+    def _resisted(self, pose: Placement, freedom: Freedom, joint: int, changes: Three) -> Vec:
+        """Add a joint's resistance to changes of its strain by a freedom; return its forces."""
+        stiffness = self.body.stiffness[joint]
+        strain = self.body.strain_of(pose, joint, quat_log(pose.turns[joint]))
+        freedom.own.add_products(stiffness, changes, changes)
+        return scaled(along(changes, strain), stiffness)
+
+    def _shared(self, joint: int, changes: Three) -> Three:
+        """Return how the strain of a joint changes by its part of another's swings."""
         taken: list[Vec] = []
         for x, _, z in changes:
-            taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), fraction))
+            taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), -1.0))
         return _three(taken)
 
-    def _resist(
-        self,
-        pose: Placement,
-        index: int,
-        joint: int,
-        changes: Three,
-        gradient: list[Vec],
-        grown: list[Three],
-    ) -> None:
-        """Add a joint's resistance to strain that rotation about another joint's axes causes."""
-        system, body = self._system, self.body
-        stiffness = body.stiffness[joint]
-        strain = body.strain_of(pose, joint, quat_log(pose.turns[joint]))
-        gradient[index] = add(gradient[index], scaled(_along(changes, strain), stiffness))
-        row = system.rows[index]
-        is_there = False
-        for k, other in enumerate(system.chains[index]):
-            owner = system.owners[other]
-            if owner == joint:
-                is_there = True
-                row[k].add_products(stiffness, changes, grown[other])
-            elif is_there:
-                break
-            elif body.follower[owner] == joint and system.is_rotation(other):
-                row[k].add_products(stiffness, changes, self._shared(joint, grown[other], -1.0))
+    def _couple(self, freedom: Freedom, joint: int, taken: Three) -> None:
+        """Couple a freedom with the joint that shares its swings, if no other coupling is between.
 
-    def _compose(self, pose: Placement, stiffness: list[Stiffness]) -> None:
-        """Add the springs at and below each joint to the system (Featherstone, §6.2)."""
-        joints, system = self.body.joints, self._system
-        for index in reversed(self.body.order):
-            parent = joints[index].parent
-            if parent < 0:
-                continue
-            if joints[index].inherits:
-                stiffness[parent].add(stiffness[index])
-            else:
-                stiffness[parent].add_point(stiffness[index].slide, pose.heads[index])
-        for index, owner in enumerate(system.owners):
-            spins, slides = system.spins[index], system.slides[index]
-            bone_stiffness = stiffness[owner]
-            forces = (
-                bone_stiffness.force(spins[0], slides[0]),
-                bone_stiffness.force(spins[1], slides[1]),
-                bone_stiffness.force(spins[2], slides[2]),
-            )
-            torques = (
-                bone_stiffness.torque(spins[0], slides[0]),
-                bone_stiffness.torque(spins[1], slides[1]),
-                bone_stiffness.torque(spins[2], slides[2]),
-            )
-            row, at = system.rows[index], owner
-            for k, other in enumerate(system.chains[index]):
-                while system.owners[other] != at:
-                    if not joints[at].inherits:
-                        head = pose.heads[at]
-                        torques = (
-                            cross(head, forces[0]),
-                            cross(head, forces[1]),
-                            cross(head, forces[2]),
-                        )
-                    at = joints[at].parent
-                row[k].add_products(1.0, forces, system.slides[other])
-                row[k].add_products(1.0, torques, system.spins[other])
+        Without it, more steps are needed.
+        """
+        between: list[Freedom] = []
+        part: Part | None = self._part_of[freedom.owner]
+        last = self._part_of[joint]
+        while part is not None and part is not last:
+            if not part.inherits or any([x.leader is not None for x in part.freedoms]):
+                return
+            between.extend(part.freedoms)
+            part = part.carrier
+        if part is None or not last.freedoms:
+            return
+        leader = last.freedoms[-1]
+        for other in between:
+            other.couple(leader)
+        freedom.coupling = Block()
+        freedom.coupling.add_products(self.body.stiffness[joint], taken, leader.grown)
 
     def _press(self, pose: Placement) -> None:
         """Add the curvature of walls that joints are pressed against.
@@ -639,25 +603,24 @@ class Search:
         The pressure against a limit changes with motion along it. This is the second derivative of
         the Lagrangian.
         """
-        system = self._system
         curved: list[int] = []
-        for index, (u, v, w) in enumerate(system.kept):
-            if 0.0 < system.walls[index] < u + v + w:
+        for index, freedom in enumerate(self._system.freedoms):
+            u, v, w = freedom.kept
+            if 0.0 < freedom.walls < u + v + w:
                 curved.append(index)
         if not curved:
             return
-        pulled = self._gathered(pose, [(spring, spring.force) for spring in self.springs])
+        pulled = self._gathered([(spring, spring.force) for spring in self.springs])
         for index in curved:
-            self._bend(pose, index, pulled[index])
+            self._bend(pose, self._system.freedoms[index], pulled[index])
 
-    def _bend(self, pose: Placement, index: int, pulled: Vec) -> None:
+    def _bend(self, pose: Placement, freedom: Freedom, pulled: Vec) -> None:
         """Add the curvature of a joint's walls, times the pressure against each.
 
         Only its positive part is added, which is an upper bound. ``pulled`` is the resistance to
         rotation about the joint's axes, the first of which lead to its walls.
         """
-        system = self._system
-        owner, axes, walls = system.owners[index], system.axes[index], system.walls[index]
+        owner, axes, walls = freedom.owner, freedom.axes, freedom.walls
         joint = self.body.joints[owner]
         limit = joint.limit
         if limit is None:
@@ -683,19 +646,18 @@ class Search:
             c = dot(changes[1], across)
         mean, radius, angle = 0.5 * (a + c), hypot(0.5 * (a - c), b), 0.5 * atan2(b, 0.5 * (a - c))
         x, y = cos(angle), sin(angle)
-        row = system.rows[index][0]
         for value, p, q in ((mean + radius, x, y), (mean - radius, -y, x)):
             if value > 0.0:
                 second, third = (p, q) if walls == 1 else (0.0, p)
                 spread = (ORIGIN, (second, 0.0, 0.0), (third, 0.0, 0.0))
-                row.add_products(value, spread, spread)
+                freedom.own.add_products(value, spread, spread)
 
     def _lean(self, pose: Placement) -> None:
         """Determine the springs that hold the center of mass in two directions on the ground."""
         support = self._support
         if support is None:
             return
-        body, system = self.body, self._system
+        body = self.body
         center = body.center(pose)
         out, is_corner = support.beside(center)
         moved = support.level(sub(center, self._center))  # Since the start, along the ground.
@@ -717,13 +679,11 @@ class Search:
         aside = outward if is_corner else 0.0
         for direction, more in ((along, outward), (cross(support.up, along), aside)):
             row = [
-                add(
-                    scaled(_along(slides, direction), masses[owner]),
-                    _along(spins, cross(moments[owner], direction)),
+                freedom.pulled(
+                    scaled(direction, masses[freedom.owner]),
+                    cross(moments[freedom.owner], direction),
                 )
-                for owner, slides, spins in zip(
-                    system.owners, system.slides, system.spins, strict=True
-                )
+                for freedom in self._system.freedoms
             ]
             if more + inward > 0.0:
                 force = more * dot(out, direction) + inward * dot(moved, direction)
@@ -731,7 +691,7 @@ class Search:
                     Tie(None, direction, dot(center, direction), force, more + inward, row)
                 )
 
-    def _link(self, pose: Placement, grown: list[Three]) -> None:
+    def _link(self, pose: Placement) -> None:
         """Determine the stretched links."""
         for link in self._links:
             value = link.stretched(pose.turns)
@@ -739,11 +699,11 @@ class Search:
             if over == 0.0 and link.low < link.high:
                 continue
             row: list[Vec] = []
-            for owner, growing in zip(self._system.owners, grown, strict=True):
+            for freedom in self._system.freedoms:
                 at = ORIGIN
                 for joint, axis in zip(link.joints, link.axes, strict=True):
-                    if joint == owner:
-                        at = _along(growing, axis)
+                    if joint == freedom.owner:
+                        at = along(freedom.grown, axis)
                 row.append(at)
             force = link.stiffness * over
             self._ties.append(Tie(link, ORIGIN, value, force, link.stiffness, row))
@@ -761,44 +721,28 @@ class Search:
             step = tie.held(step)
         return step
 
-    def _foresee(self, pose: Placement, step: list[Vec], fraction: float) -> None:
+    def _foresee(self, step: list[Vec], fraction: float) -> None:
         """Predict the springs' misses after a fraction of a step, if everything were linear."""
-        system, joints = self._system, self.body.joints
-        spins: list[Vec] = [ORIGIN] * len(joints)
-        slides: list[Vec] = [ORIGIN] * len(joints)
-        count = len(step)
-        at = 0
-        for index in self.body.order:
-            parent = joints[index].parent
-            spin, slide = ORIGIN, ORIGIN
-            if parent >= 0:
-                spin, slide = spins[parent], slides[parent]
-                if not joints[index].inherits:
-                    slide = add(slide, cross(spin, pose.heads[index]))
-                    spin = ORIGIN
-            while at < count and system.owners[at] == index:
-                motion = scaled(step[at], fraction)
-                spin = add(spin, _combined(system.spins[at], motion))
-                slide = add(slide, _combined(system.slides[at], motion))
-                at += 1
-            spins[index] = spin
-            slides[index] = slide
+        self._system.moved(_all_scaled(step, fraction))
         for spring in self.springs:
-            spring.foresee(spins[spring.joint], slides[spring.joint])
+            part = self._part_of[spring.joint]
+            spring.foresee(part.spin, part.slide)
         for tie in self._ties:
             tie.foreseen = fraction * _product(tie.row, step)
 
     def _moved(self, pose: Placement, step: list[Vec]) -> Placement:
         """Return the pose after a step, within the limits."""
-        system, body = self._system, self.body
+        body = self.body
         moved, turns = list(pose.moved), list(pose.turns)
-        for index, owner in enumerate(system.owners):
-            if not system.is_rotation(index):
-                moved[owner] = add(moved[owner], step[index])
+        for freedom, motion in zip(self._system.freedoms, step, strict=True):
+            owner, walls = freedom.owner, freedom.walls
+            if not freedom.is_rotation:
+                moved[owner] = add(moved[owner], motion)
                 continue
-            axes, walls = system.axes[index], system.walls[index]
-            motion = _into_walls(step[index], walls, system.kept[index]) if walls else step[index]
-            turned = quat_unit(quat_product(turns[owner], quat_exp(_combined(axes, motion))))
+            if walls > 0:
+                motion = _into_walls(motion, walls, freedom.kept)
+            turn = combined(freedom.axes, motion)
+            turned = quat_unit(quat_product(turns[owner], quat_exp(turn)))
             turns[owner] = body.within(owner, turned)
         placement = Placement(moved, turns)
         body.place(placement)
@@ -806,13 +750,11 @@ class Search:
 
     def _largest(self, step: list[Vec]) -> float:
         """Return the largest rotation of a joint in a step, or motion of a root."""
-        system = self._system
-        squares = [0.0]
-        for index, axes in enumerate(system.axes):
-            is_rotation = system.is_rotation(index)
-            motion = _combined(axes, step[index]) if is_rotation else step[index]
-            squares.append(dot(motion, motion))
-        return sqrt(max(squares))
+        largest = 0.0
+        for freedom, motion in zip(self._system.freedoms, step, strict=True):
+            moved = combined(freedom.axes, motion) if freedom.is_rotation else motion
+            largest = max(largest, dot(moved, moved))
+        return sqrt(largest)
 
 
 def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
@@ -892,20 +834,6 @@ def _three(vectors: list[Vec]) -> Three:
     count = len(vectors)
     second = vectors[1] if count > 1 else ORIGIN
     return vectors[0], second, vectors[2] if count > 2 else ORIGIN
-
-
-def _along(axes: Three, vector: Vec) -> Vec:
-    """Return the components of a vector along three axes."""
-    (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
-    x, y, z = vector
-    return ux * x + uy * y + uz * z, vx * x + vy * y + vz * z, wx * x + wy * y + wz * z
-
-
-def _combined(axes: Three, shares: Vec) -> Vec:
-    """Return the sum of three axes times their factors."""
-    (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = axes
-    x, y, z = shares
-    return x * ux + y * vx + z * wx, x * uy + y * vy + z * wy, x * uz + y * vz + z * wz
 
 
 def _all_scaled(vectors: list[Vec], factor: float) -> list[Vec]:
