@@ -115,6 +115,8 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     for part in used:
         refuse_part(armature, part)
     parts = [part for part in used if not reaching(armature, limb_of_part(armature, part))]
+    if used and not parts:
+        raise ProblemError("All enabled parts already have IK: there is nothing to set up")
     if not parts:
         raise ProblemError("No part is used: recognize the character, or enable a part")
     if options.controls == "BONE":

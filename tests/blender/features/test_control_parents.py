@@ -814,6 +814,9 @@ def test_a_setup_after_a_walk_keeps_its_legs(capfd: pytest.CaptureFixture[str]) 
     assert [item.bone for item in items].count("foot.L") == 1
     assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
     assert {item.bone for item in items} == {"foot.L", "foot.R"}
+    for part in rig.fabrik.character.parts:
+        part.use = part.kind == "LEG"
+    refuses(bpy.ops.fabrik.character_set_up, "All enabled parts already have IK")
 
 
 def test_the_trunk_moves_with_the_hips() -> None:
