@@ -126,7 +126,7 @@ class ChainUnit(Unit):
         self._checked: AnimatedSettings | None = None
         self._fk_state: FkState | None = None
         self._stamp: tuple[int, int] | None = None
-        self._given: ChainInput | None = None
+        self._fk_input: ChainInput | None = None
         self._to_armature = WHOLE
         self._posed: ChainPose | None = None
 
@@ -217,7 +217,7 @@ class ChainUnit(Unit):
         self._stamp = pose.fk.stamp
         if last is not None and fk_state == last:
             return last
-        self._given, self._fk_state = None, fk_state
+        self._fk_input, self._fk_state = None, fk_state
         return fk_state
 
     def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
@@ -246,7 +246,7 @@ class ChainUnit(Unit):
         """
         self._to_armature = to_armature = self.plan.rig.from_world(inputs.world)
         try:
-            self._posed = self.solve_given(self.given(pose, inputs), to_armature, inputs)
+            self._posed = self.solve_chain(self.fk_input(pose, inputs), to_armature, inputs)
             return self._posed
         except (ValueError, ArithmeticError):
             raise not_finite_error(self.plan, inputs, to_armature) from None
@@ -258,7 +258,7 @@ class ChainUnit(Unit):
 
         With partial influence, the state is that of the pose at full influence.
         """
-        chain, posed, measure = self._given, self._posed, self.plan.kind.measure
+        chain, posed, measure = self._fk_input, self._posed, self.plan.kind.measure
         if measure is None or chain is None or posed is None:
             return result.reports
         posture, settings = posed.posture, inputs.settings
@@ -285,7 +285,7 @@ class ChainUnit(Unit):
         return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
     @abstractmethod
-    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+    def solve_chain(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the chain's solved pose.
 
         Args:
@@ -307,9 +307,9 @@ class ChainUnit(Unit):
         world = scene.world(chain.rig.object, chain.rig.uid)
         inputs = inputs._replace(parent=parent, world=world)
         pose = scene.poses[chain.rig.uid]
-        return self.given(pose, inputs), self.posed(pose, inputs).posture, inputs.world
+        return self.fk_input(pose, inputs), self.posed(pose, inputs).posture, inputs.world
 
-    def given(self, pose: SolvedPose, inputs: SolveInput) -> ChainInput:
+    def fk_input(self, pose: SolvedPose, inputs: SolveInput) -> ChainInput:
         """Return the chain in its FK pose.
 
         Args:
@@ -320,7 +320,7 @@ class ChainUnit(Unit):
             ValueError: If an input isn't finite.
             ProblemError: If the chain stretches and has zero length.
         """
-        chain, chain_input, parent = self.plan, self._given, inputs.parent
+        chain, chain_input, parent = self.plan, self._fk_input, inputs.parent
         if chain_input is not None and chain_input.parent == parent:
             return chain_input
         if chain_input is not None and chain_input.hand is None:
@@ -348,7 +348,7 @@ class ChainUnit(Unit):
                 "bones' scale, or disable Stretch",
                 name=chain.rig.names[chain.bones[0]],
             )
-        self._given = chain_input
+        self._fk_input = chain_input
         return chain_input
 
     def has_length(self, inputs: SolveInput) -> bool:
@@ -356,7 +356,7 @@ class ChainUnit(Unit):
 
         It is known if the chain had a length when last read, and only its parent has moved since.
         """
-        last, parent = self._given, inputs.parent
+        last, parent = self._fk_input, inputs.parent
         if last is None or last.parent == parent:
             return last is not None
         return _is_regular(last.parent[0]) and _is_regular(parent[0])
@@ -405,7 +405,7 @@ class ReachingChain(ChainUnit):
                 count=count,
             )
 
-    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+    def solve_chain(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain."""
         settings, start = inputs.settings, inputs.start
         posture, _ = pose_in_world(
@@ -448,9 +448,9 @@ class MovedChain(ChainUnit):
         pose, inputs = scene.poses[plan.rig.uid], cast(SolveInput, last.inputs)
         parent = WHOLE if plan.root_parent < 0 else scene.frame(plan.rig, plan.root_parent)
         numbers = [number for bone in plan.bones for number in pose.posed_local(bone).rotation]
-        fk_state = self._given
-        chain = self.given(pose, inputs).carried(parent)
-        self._given = fk_state  # This poses the bones, so it isn't their FK pose.
+        fk_state = self._fk_input
+        chain = self.fk_input(pose, inputs).carried(parent)
+        self._fk_input = fk_state  # This poses the bones, so it isn't their FK pose.
         error, is_on = measure(
             chain,
             Written(numbers),
@@ -475,7 +475,7 @@ class MovedChain(ChainUnit):
         """Return the inputs of the motion."""
         return self._motion.read(scene, self.plan)
 
-    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+    def solve_chain(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the pose that the motion makes."""
         settings = inputs.settings
         context = MotionContext(

@@ -197,7 +197,7 @@ class TreeUnit(Unit):
     def _posture(self, pose: SolvedPose, inputs: TreeInput) -> BodyPosture:
         tree, start = self.plan, inputs.start
         try:
-            body, pulls = self.given(pose, inputs)
+            body, pulls = self.fk_input(pose, inputs)
             if start is not None and start.rotations:
                 body = body.started(start.rotations, start.location)
             posture = pose_body(body, pulls)
@@ -209,7 +209,7 @@ class TreeUnit(Unit):
                 tree.chains[0], solve_input, tree.rig.from_world(solve_input.world)
             ) from None
 
-    def given(self, pose: SolvedPose, inputs: TreeInput) -> tuple[BodyInput, list[Pull | None]]:
+    def fk_input(self, pose: SolvedPose, inputs: TreeInput) -> tuple[BodyInput, list[Pull | None]]:
         """Return the tree in its FK pose, and each chain's goal and settings; None if off."""
         tree = self.plan
         has_start = inputs.start is not None and len(inputs.start.rotations) > 0
@@ -305,7 +305,7 @@ def _member_input(
         if not all(isfinite(number) for number in coordinates):
             raise not_finite_error(chain, inputs, chain.rig.from_world(inputs.world))
         if chain.stretches and not member.has_length(inputs):
-            member.given(scene.poses[chain.rig.uid], inputs)  # Raises if it can't stretch.
+            member.fk_input(scene.poses[chain.rig.uid], inputs)  # Raises if it can't stretch.
     except ProblemError as problem:
         return None, Report("INVALID", message=str(problem))
     return inputs, None

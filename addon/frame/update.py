@@ -290,11 +290,11 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     # The frame whose animation Blender doesn't flush to the original data.
     frame = done.frame if done.is_foreign else None
     depsgraph: Any = done.depsgraph
-    given, played = (plan, runs.readers), runs.played if done.is_played else None
+    sources, played = (plan, runs.readers), runs.played if done.is_played else None
     if from_channels:
         scene = depsgraph.scene
         ahead = ChannelSnapshot(
-            *given, scene, from_channels, touched, frame, depsgraph, played=played
+            *sources, scene, from_channels, touched, frame, depsgraph, played=played
         )
         solved, composed = update(runs, ahead, done.frame, is_edit)
         if not ahead.came_true(depsgraph, solved.worlds, solved.frames):
@@ -302,7 +302,7 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     copies = {uid: affected.evaluated[uid] for uid in rigs - from_channels}
     if copies:
         touched |= plan.lookahead.known
-        shown = EvaluatedSnapshot(*given, depsgraph, copies, touched, frame is not None, played)
+        shown = EvaluatedSnapshot(*sources, depsgraph, copies, touched, frame is not None, played)
         _, again = update(runs, shown, done.frame, is_edit)
         composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
     return composed

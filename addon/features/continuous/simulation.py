@@ -150,7 +150,7 @@ def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
     pose, run = solved.poses[unit.rig.uid], present_runs().unit(unit)
     try:
         if isinstance(run, TreeUnit):
-            fk_state, pulls = run.given(pose, run.read(solved))
+            fk_state, pulls = run.fk_input(pose, run.read(solved))
             return BodyInstant(fk_state, pulls) if any(pulls) else None
         if not isinstance(run, ChainUnit):
             return None
@@ -162,7 +162,7 @@ def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
             None if task.axes is None else orientation_of(task, task.axes).seen_from(from_world[0])
         )
         return ChainInstant(
-            run.given(pose, task),
+            run.fk_input(pose, task),
             seen_from(from_world, goal_of(task)),
             SOLVER_NAMES[task.settings.solver],
             task.settings.iterations,

@@ -270,8 +270,10 @@ class GroundGoal:
             return None, history.why_missing(chain.rig.object, owner, UNKNOWN)
         if not contact_track.has_ground:
             return contact_track, history.note(kept, time) or NOTHING_BELOW
-        lack = "" if contact_track.contacts else KNEELING if contact_track.kneels else NONE_FOUND
-        return contact_track, history.note(kept, time) or lack
+        why_missing = (
+            "" if contact_track.contacts else KNEELING if contact_track.kneels else NONE_FOUND
+        )
+        return contact_track, history.note(kept, time) or why_missing
 
 
 def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> ContactTrack | None:

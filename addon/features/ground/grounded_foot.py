@@ -86,12 +86,12 @@ class Below(NamedTuple):
     """The ground below a swinging foot.
 
     Attributes:
-        lack: How far the foot is too low; negative if it has room below.
+        depth: How far the foot is too low; negative if it has room below.
         heights: The heights of its heel and ball.
         levels: The lowest allowed height of each; None without ground below.
     """
 
-    lack: float
+    depth: float
     heights: list[float]
     levels: list[float | None]
 
@@ -217,10 +217,10 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
         levels.append(
             None if under is None else probe.level(under) + min(0.0, lowest - probe.floor)
         )
-    return Below(_lack(probe, heights, levels), heights, levels)
+    return Below(_depth(probe, heights, levels), heights, levels)
 
 
-def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bool) -> float:
+def depth_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bool) -> float:
     """Return how far a foot is too low for the ground around a moment.
 
     Args:
@@ -235,7 +235,7 @@ def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bo
         here if here is not None and not is_free else max(around, default=None)
         for here, around in zip(foot.levels, _present(beside), strict=True)
     ]
-    return max(_lack(probe, foot.heights, levels), *[other.lack for other in beside])
+    return max(_depth(probe, foot.heights, levels), *[other.depth for other in beside])
 
 
 def _present(beside: Sequence[Below]) -> list[list[float]]:
@@ -244,7 +244,7 @@ def _present(beside: Sequence[Below]) -> list[list[float]]:
     return [[level for level in column if level is not None] for column in columns]
 
 
-def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
+def _depth(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
     """Return the lowest point's depth below ground; walls next to the first point count less.
 
     Args:

@@ -99,9 +99,9 @@ class Knees:
             if 0.0 < left < far:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
-        off = knee.aside(far, size)
-        wanted = knee.apart(max(0.0, off + self._path.at(time)), size) - far
-        gives = weight * knee.given(wanted, size)
+        off = knee.offset(far, size)
+        wanted = knee.distance(max(0.0, off + self._path.at(time)), size) - far
+        gives = weight * knee.softened(wanted, size)
         if gives == 0.0 or far == 0.0:
             return aim._replace(place=foot.place)
         wanted = far + gives
@@ -129,7 +129,7 @@ class Knees:
     def _is_changed(self, frame: int) -> float:
         """Return 1 if the ground changes the distance from hip to ankle at a frame, else 0."""
         look, size = self._looked[frame], self._size
-        change = knee.apart(look.grounded, size) - knee.apart(look.animated, size)
+        change = knee.distance(look.grounded, size) - knee.distance(look.animated, size)
         return float(abs(change) > SAME * size)
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
@@ -192,7 +192,7 @@ class Knees:
         stances, size = self.stances, self._size
         frame = stances.clip.within(frame)
         leg = stances.carried[frame]
-        animated = knee.aside(length(sub(leg.target, leg.root)), size)
+        animated = knee.offset(length(sub(leg.target, leg.root)), size)
         far = length(sub(leg.goal, add(leg.root, self._shift_at(frame + stances.start))))
-        grounded = knee.aside(self._unfolded(frame, far, self._flexed), size)
+        grounded = knee.offset(self._unfolded(frame, far, self._flexed), size)
         return Look(animated, grounded, knee.weight(animated, grounded, size, stances.lies(frame)))

@@ -53,9 +53,9 @@ from .grounded_foot import (
     Foothold,
     GroundOffset,
     blended,
+    depth_between,
     goal_of,
     ground_below,
-    lack_between,
     need,
     pose_of,
     sole_contact,
@@ -270,7 +270,7 @@ class Stances:
         base = blended(animated, foot, weight)
         rise = self.raises[time]
         if time != floor(time):  # An obstacle may only be hit between two frames.
-            rise = max(rise, weight * need(probe, self.clip.sole, flat, base).lack)
+            rise = max(rise, weight * need(probe, self.clip.sole, flat, base).depth)
         raised = base._replace(place=add(base.place, scaled(up, rise)))
         return Foothold(goal_of(probe, aim, raised), base.place, weight * moved.rise)
 
@@ -293,28 +293,28 @@ class Stances:
     def clearance(self, frame: int) -> float:
         """Return how far the foot could be lowered before it is too low for the ground."""
         frame = self.clip.within(frame)
-        return self.raises[frame] - self._needs[frame].lack
+        return self.raises[frame] - self._needs[frame].depth
 
     def _clear(self, frame: int) -> Wish:
         """Return the least lift of the foot; a flat foot is lifted no higher."""
         frame = self.clip.within(frame)
-        lack = self._lack(frame)
-        return Wish(low=lack, high=lack if frame in self.clip.firm else inf)
+        depth = self._depth(frame)
+        return Wish(low=depth, high=depth if frame in self.clip.firm else inf)
 
-    def _lack(self, frame: int) -> float:
+    def _depth(self, frame: int) -> float:
         """Return how far the foot has to be lifted."""
         if self.influence(frame) <= 0.0:
             return 0.0
         if self.clip.planted.around(frame)[1]:  # It stays in place, whatever is next to it.
-            return max(0.0, self._needs[frame].lack)
+            return max(0.0, self._needs[frame].depth)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]
         is_free = not any([self.clip.planted.around(other)[1] for other in near])
-        lack = lack_between(self.probe, self._needs[frame], beside, is_free)
-        if lack <= 0.0:
+        depth = depth_between(self.probe, self._needs[frame], beside, is_free)
+        if depth <= 0.0:
             return 0.0
         # Leave room for the knee, which may still lower it a little.
-        return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
+        return depth + knee.MOST * self.probe.leg * smooth(depth / (CLIMB * self.probe.leg))
 
     def _needed(self, frame: int) -> Below:
         """Return the ground below a foot that isn't lifted yet."""
@@ -404,7 +404,8 @@ class Stances:
         lock, next_lock = neighbors(clip.planted.spans, number)
         rate = clip.contact_track.track.rate
         fade = clip.inputs.lock_time * rate
-        near = round(fade)  # A swing that the clip cuts short goes on for a moment.
+        # A swing that the clip cuts short goes on for a moment.
+        near = round(min(fade, clip.last - clip.first))
         whole = clip.first - near, clip.last + near
         first, last = swing_between(lock, next_lock, whole)
         begin = self._edge(first) if lock else self._beyonds[first]

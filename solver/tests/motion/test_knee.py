@@ -27,7 +27,7 @@ def steadied(before: list[float], after: list[float], lies: float = 0.0) -> list
 
 @given(st.floats(0.0, 0.4))
 def test_distance_and_offset_of_a_knee_are_inverse(aside: float) -> None:
-    assert knee.aside(knee.apart(aside, LEG), LEG) == pytest.approx(aside, abs=1e-7)
+    assert knee.offset(knee.distance(aside, LEG), LEG) == pytest.approx(aside, abs=1e-7)
 
 
 def test_clear_knee_that_is_as_animated_stays() -> None:
@@ -40,13 +40,13 @@ def test_ankle_that_is_let_go_within_a_tenth_of_a_second_does_not_jolt_a_straigh
     """It gives less than 2 mm for that."""
     before = [0.012] * 60
     shorter = [0.003 * min(1.0, max(0.0, (33 - i) / 6)) for i in range(60)]
-    after = [knee.aside(knee.apart(0.012, LEG) - more, LEG) for more in shorter]
+    after = [knee.offset(knee.distance(0.012, LEG) - more, LEG) for more in shorter]
     found = steadied(before, after)
     worst = [max(map(abs, bends(places))) * RATE * RATE for places in (after, found)]
     assert worst[0] > 18.0
     assert worst[1] < 0.05 * worst[0]
     pairs = zip(found, after, strict=True)
-    assert max(abs(knee.apart(a, LEG) - knee.apart(b, LEG)) for a, b in pairs) < 2e-3
+    assert max(abs(knee.distance(a, LEG) - knee.distance(b, LEG)) for a, b in pairs) < 2e-3
 
 
 def test_knee_above_a_flat_foot_is_kept_the_more_the_more_it_is_bent() -> None:
@@ -62,10 +62,10 @@ def test_knee_of_a_leg_without_length_is_where_it_is_asked_to_be(count: int) -> 
 
 
 def test_ankle_gives_what_is_wanted_up_to_a_hundredth_of_the_leg() -> None:
-    assert knee.given(0.0, LEG) == knee.given(0.01, 0.0) == 0.0
-    assert knee.given(2e-6, LEG) == pytest.approx(2e-6)  # Its knee moves by 18 times as much.
-    assert knee.given(2e-3, LEG) == pytest.approx(2e-3, rel=0.05)
-    wide = [knee.given(0.01 * i, LEG) for i in range(-50, 50)]
+    assert knee.softened(0.0, LEG) == knee.softened(0.01, 0.0) == 0.0
+    assert knee.softened(2e-6, LEG) == pytest.approx(2e-6)  # Its knee moves by 18 times as much.
+    assert knee.softened(2e-3, LEG) == pytest.approx(2e-3, rel=0.05)
+    wide = [knee.softened(0.01 * i, LEG) for i in range(-50, 50)]
     assert all(a < b for a, b in pairwise(wide))
     assert max(map(abs, wide)) < knee.MOST * LEG
 

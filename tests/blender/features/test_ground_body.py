@@ -321,6 +321,7 @@ def a_control_that_copies_it(rig: bpy.types.Object, rail: bpy.types.Object) -> N
 def a_control_that_is_placed(rig: bpy.types.Object, rail: bpy.types.Object) -> None:
     target = item_of(rig, "Hand.L").target
     target.animation_data_clear()
+    target.parent = None
     target.location = rail.location
 
 

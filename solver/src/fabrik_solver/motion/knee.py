@@ -33,27 +33,27 @@ CLEAR = 0.08
 """The distance of a knee from its line above which its bend direction is clear, in leg lengths."""
 
 
-def aside(apart: float, size: float) -> float:
+def offset(distance: float, size: float) -> float:
     """Return how far a knee is off the line from hip to ankle, for bones of equal length.
 
     Args:
-        apart: The distance from hip to ankle.
+        distance: The distance from hip to ankle.
         size: The length of the straight leg.
     """
-    return 0.5 * sqrt(max(0.0, size * size - apart * apart))
+    return 0.5 * sqrt(max(0.0, size * size - distance * distance))
 
 
-def apart(aside: float, size: float) -> float:
+def distance(offset: float, size: float) -> float:
     """Return the distance from hip to ankle, from the knee's distance to the line between them.
 
     Args:
-        aside: How far the knee is off the line.
+        offset: How far the knee is off the line.
         size: The length of the straight leg.
     """
-    return sqrt(max(0.0, size * size - 4.0 * aside * aside))
+    return sqrt(max(0.0, size * size - 4.0 * offset * offset))
 
 
-def folded(apart: float, animated: float, inner: float) -> float:
+def folded(distance: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
     The leg folds freely up to halfway between its animated fold and its knee's limit. Beyond that,
@@ -61,15 +61,15 @@ def folded(apart: float, animated: float, inner: float) -> float:
     beyond its knee's limit folds no farther.
 
     Args:
-        apart: The distance without a limit.
+        distance: The distance without a limit.
         animated: The animated distance.
         inner: The shortest distance that the knee's muscles (see `FLEXED`) or the bones allow.
     """
     inner = min(inner, animated)
     free = 0.5 * (animated + inner)
-    nearer, room = free - apart, 0.25 * (animated - inner)
+    nearer, room = free - distance, 0.25 * (animated - inner)
     if nearer <= 0.0:
-        return apart
+        return distance
     return free - nearer / (1.0 + nearer / room) if room > 0.0 else free
 
 
@@ -91,16 +91,16 @@ def weight(animated: float, solved: float, size: float, lies: float) -> float:
     return gain / max(LEAST, 1.0 - lies * clear(solved, size)) ** 2
 
 
-def clear(aside: float, size: float) -> float:
+def clear(offset: float, size: float) -> float:
     """Return how clear a knee's bend direction is, from 0 to 1.
 
     An unclear knee may cross its line in the animation, but must not on the ground. Where it
     crosses, its acceleration comes from a swivel, and isn't preserved.
     """
-    return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
+    return 0.0 if size <= 0.0 else smooth(offset / (CLEAR * size))
 
 
-def given(wanted: float, size: float) -> float:
+def softened(wanted: float, size: float) -> float:
     """Return how far an ankle gives way to keep its knee smooth, at most `MOST`.
 
     Args:
