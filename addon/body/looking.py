@@ -70,6 +70,7 @@ class _Looked:
     """The results of recognition in an armature, valid while its bones stay the same.
 
     Attributes:
+        armature: The armature; undo may replace it.
         bones: The bones, as `_revision` returns them.
         rig: Its kind of rig.
         results: The result of each request, with the revision of the examined clip; None if no clip
@@ -78,6 +79,7 @@ class _Looked:
 
     def __init__(self, armature: bpy.types.Object, bones: object) -> None:
         """Find the kind of rig."""
+        self.armature = armature
         self.bones = bones
         self.rig = next((rig for rig in KINDS if rig.rows(armature)), KINDS[-1])
         self.results: dict[object, tuple[Any, object]] = {}
@@ -87,7 +89,7 @@ def _looked(armature: bpy.types.Object) -> _Looked:
     """Return the results for an armature with its current bones."""
     looks, bones = part(_Looks), _revision(armature)
     looked = looks.get(armature.session_uid)
-    if looked is None or looked.bones != bones:
+    if looked is None or looked.armature != armature or looked.bones != bones:
         looked = looks[armature.session_uid] = _Looked(armature, bones)
     return looked
 
@@ -95,23 +97,24 @@ def _looked(armature: bpy.types.Object) -> _Looked:
 def _remembered(
     armature: bpy.types.Object,
     asked: object,
-    look: Callable[[Rig, Clip], Any],
+    look: Callable[[bpy.types.Object, Rig, Clip], Any],
     clip: Clip | None = None,
 ) -> Any:
     """Return the cached result of a request for an armature with its current bones and clip.
 
     Args:
-        armature: The armature.
+        armature: The armature, or its evaluated copy, which doesn't outlive its depsgraph.
         asked: The request.
-        look: Computes the result from the kind of rig and the clip.
+        look: Computes the result from the armature, its kind of rig and the clip.
         clip: The caller's clip, which is marked as read if the result depends on it.
     """
+    armature = cast(bpy.types.Object, armature.original)
     looked = _looked(armature)
     remembered = looked.results.get(asked)
     if remembered is None or remembered[1] is not None:
         new = Clip(armature)
         if remembered is None or remembered[1] != new.revision:
-            result = look(looked.rig, new)
+            result = look(armature, looked.rig, new)
             remembered = looked.results[asked] = result, new.revision if new.is_read else None
     if clip is not None and remembered[1] is not None:
         clip.is_read = True
@@ -139,11 +142,11 @@ def figures(armature: bpy.types.Object) -> list[str]:
     to none of the bodies.
     """
     up = _up_axis(armature)
-    tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
+    tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, up))
     return tops
 
 
-def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[str]:
+def _figures(up: str, armature: bpy.types.Object, rig: Rig, clip: Clip) -> list[str]:
     if not rig.is_keyed:
         return []
     rows = rig.rows(armature)
@@ -218,18 +221,18 @@ def _looked_at(
     armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
 ) -> Body:
     """Return a body as `_look` recognizes it, with the caller's `clip`."""
-    look = partial(_look, armature, axes, top)
+    look = partial(_look, axes, top)
     body: Body = _remembered(armature, (tuple(axes), top), look, clip)
     return body
 
 
-def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, clip: Clip) -> Body:
+def _look(axes: Sequence[str], top: str, armature: bpy.types.Object, rig: Rig, clip: Clip) -> Body:
     """Recognize a body; if it lacks hands or feet, include those not parented to its limbs.
 
     Args:
-        armature: The armature.
         axes: The possible up axes; the first one is preferred.
         top: The topmost bone of the body; empty for the only body.
+        armature: The armature.
         rig: Its kind of rig.
         clip: Its clip.
     """

@@ -207,7 +207,7 @@ def test_a_body_is_pulled_as_strongly_in_a_squat(person: Person) -> None:
 
     def force() -> float:
         drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), person.rig, person.roles.head)
-        return drag._dragged_to(drag._starts)[0].goal.weight / drag._posed.size
+        return drag._dragged_to(drag._starts)[0].weight / drag._posed.size
 
     standing = force()
     person.drag(person.roles.hips, person.way(0.0, 0.0, -0.45))
