@@ -49,7 +49,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "read a frame": (Evaluated, "frame"),
     "read a chain": (chain.ChainUnit, "read"),
     "read a body": (tree.TreeUnit, "_read_body"),
-    "give a chain": (chain.ChainUnit, "given"),
+    "give a chain": (chain.ChainUnit, "fk_input"),
     "solve": (solving, "_result"),
     "solve a chain": (chain.ChainUnit, "solve"),
     "solve a body": (tree.TreeUnit, "solve"),
