@@ -17,9 +17,9 @@ from fabrik_solver.core.vectors import (
     slerp,
     sub,
 )
+from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, FLAT, HEEL, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.ground import Pose
-from fabrik_solver.motion.knee import aside
 from fabrik_solver.motion.planted import Planted, blend_of, pivoted, sole_of
 from fabrik_solver.motion.sole import Sole
 
@@ -192,10 +192,12 @@ def test_straight_knee_is_let_go_as_gently_as_an_ankle(rate: float, size: float)
         0.1,
     )
     knees = [
-        aside(0.999 - (planted.at(frame, pose(frame)).place[2] - pose(frame).place[2]) / size, 1.0)
+        knee.offset(
+            0.999 - (planted.at(frame, pose(frame)).place[2] - pose(frame).place[2]) / size, 1.0
+        )
         for frame in range(end, last + 1)
     ]
-    assert knees[0] > 0.1 and knees[-1] == pytest.approx(aside(0.999, 1.0), abs=1e-3)
+    assert knees[0] > 0.1 and knees[-1] == pytest.approx(knee.offset(0.999, 1.0), abs=1e-3)
     assert max(bends([(knee, 0.0, 0.0) for knee in knees], rate)) < 35.0
 
 
@@ -220,7 +222,7 @@ def test_straight_knee_is_let_go_as_gently_where_the_foot_rolls(rate: float) -> 
     ankles = [planted.at(frame, raised).place for frame in range(end, last + 1)]
     assert ankles[0][2] == pytest.approx(0.09) and ankles[-1][2] == pytest.approx(raised.place[2])
     root = add(raised.place, (0.0, 0.0, 0.95))
-    knees = [aside(length(sub(root, ankle)), 1.0) for ankle in ankles]
+    knees = [knee.offset(length(sub(root, ankle)), 1.0) for ankle in ankles]
     assert max(bends([(knee, 0.0, 0.0) for knee in knees], rate)) < 35.0
 
 
