@@ -171,7 +171,8 @@ class Limb:
     @property
     def foot(self) -> Foot | None:
         """The sole of a recognized leg's foot; None for any other limb."""
-        return self.body.finders.foot(self) if self.has_foot else None
+        shape = self.shape
+        return self.body.feet[self.body.names[shape.end]] if shape and self.has_foot else None
 
     def tip(self, is_oriented: bool) -> str:
         """Return the tip bone of a constraint, depending on whether it orients the hand."""
@@ -248,11 +249,11 @@ class Finders(NamedTuple):
     Attributes:
         joint: Returns how the joint above a bone flexes, from the body, the bone, the next bone of
             its limb (empty if unknown), and whether it is a twist bone.
-        foot: Returns the sole of a leg's foot.
+        feet: Returns the soles of the feet of a body's legs, by bone.
     """
 
     joint: Callable[[Body, str, str, bool], Joint]
-    foot: Callable[[Limb], Foot]
+    feet: Callable[[Body], Mapping[str, Foot]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +303,11 @@ class Body:
     def controlled(self) -> set[str]:
         """The names of the body's bones that only controls of the rig pose."""
         return {name for name in self.names if self.rig.control(self.armature, name) != name}
+
+    @cached_property
+    def feet(self) -> Mapping[str, Foot]:
+        """The soles of the feet of the body's legs, by bone."""
+        return self.finders.feet(self)
 
     @cached_property
     def limbs(self) -> list[Limb]:

@@ -5,7 +5,7 @@ The tails of imported bones may be anywhere, so joints are preferred if they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import cast
 
@@ -36,7 +36,7 @@ from fabrik_solver.motion.sole import Sole
 
 from ..blender.clip import Clip
 from ..blender.skeleton import Skeleton, matrix_frame
-from .body import Foot, Limb
+from .body import Body, Foot, Limb
 from .posed import PosedLimb
 
 
@@ -66,18 +66,26 @@ def length_of(limb: Limb) -> float:
     return sum([(b - a).length for a, b in pairwise(heads)])
 
 
-def foot_of(leg: Limb) -> Foot:
-    """Return the heel, ball and toes of a leg's foot, projected onto the floor of all legs.
+def feet_of(body: Body) -> dict[str, Foot]:
+    """Return the soles of the feet of a body's legs, by bone, projected onto their common floor.
 
     Only joints are used.
     """
-    body = leg.body
-    up, clip = body.up, None if body.has_rest_pose else Clip(body.armature)
-    legs = [other for other in body.legs if other.has_foot]
-    heights = [pose.translation.dot(up) for other in legs for pose in _stands(other, clip)]
+    clip = None if body.has_rest_pose else Clip(body.armature)
+    legs = [leg for leg in body.legs if leg.has_foot]
+    if not legs:
+        return {}
+    stands = [_stands(leg, clip) for leg in legs]
+    heights = [pose.translation.dot(body.up) for stand in stands for pose in stand]
     floor = floor_below(heights, (), max(map(length_of, legs)))
+    feet = [_foot(leg, stand, floor) for leg, stand in zip(legs, stands, strict=True)]
+    return {foot.bone: foot for foot in feet}
+
+
+def _foot(leg: Limb, stand: Sequence[Matrix], floor: float) -> Foot:
+    body, up = leg.body, leg.body.up
     foot, *toes = _bones(leg)
-    ankle, *rest = _stands(leg, clip)
+    ankle, *rest = stand
     heel = _on_floor(ankle.translation, up, floor)
     if toes:
         ball = _on_floor(rest[0].translation, up, floor)

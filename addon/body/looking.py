@@ -28,7 +28,7 @@ from ..blender.rotation import floats
 from ..blender.session import part
 from .body import Body, Finders, LooseEnd, Rig, Row
 from .flexion import flexion_of
-from .foot import foot_of
+from .foot import feet_of
 from .loose import attached, loose_ends
 from .rig import PlainRig
 from .rigify import RigifyRig
@@ -36,7 +36,7 @@ from .rigify import RigifyRig
 KINDS: Final[tuple[Rig, ...]] = (RigifyRig(), PlainRig())
 """The kinds of rigs; the first that has bones in an armature is used."""
 
-FINDERS: Final = Finders(flexion_of, foot_of)
+FINDERS: Final = Finders(flexion_of, feet_of)
 
 OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""

@@ -42,7 +42,7 @@ DECIDERS = {
     "posed_limb": "addon/body/posed.py",  # Which bones a limb has, and what ends it.
     "limb_length": "addon/body/chains.py",  # Where nothing is recognized.
     "end_of": "addon/body/chains.py",  # Where a bone ends.
-    "foot_of": "addon/body/foot.py",  # Where the sole of a recognized leg is.
+    "feet_of": "addon/body/foot.py",  # Where the soles of recognized legs are.
     "sole_at_rest": "addon/body/foot.py",  # Where that of any chain is.
     "root_above": "addon/body/root.py",  # What carries a character, and isn't part of it.
     "carrier_above": "addon/body/root.py",  # What controls are parented to.
